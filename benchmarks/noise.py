@@ -22,19 +22,8 @@ from dpnb_columnar.core.budget.costs import concentrated_within
 from dpnb_columnar.core.mechanisms.smooth_noise import NOISE_FAMILIES, smooth_family, smooth_noise
 from dpnb_columnar.core.noise import NoiseFamily
 from dpnb_columnar.extensions.audit.exhaustive import claimed, measured
-from dpnb_columnar.report.figures import (
-    DISTINCT,
-    NONE,
-    Axis,
-    Figure,
-    Panel,
-    Point,
-    Reference,
-    Series,
-    figure_file,
-    logarithmic,
-    style,
-)
+from dpnb_columnar.report.figures import Axis, Point, Series
+from studies.figures import DISTINCT, NONE, Figure, Panel, Reference, figure_file, logarithmic, style
 
 RATIOS, SHIFTS = 17, 9
 WIDTH = 0.05
@@ -95,7 +84,7 @@ def draw(rows: Sequence[tuple[str, Fraction, NoiseFamily, float]], file: Path) -
         points = [Point(float(epsilon), worst / claimed(noise)) for own, epsilon, noise, worst in rows if own == name]
         series[smooth_family(name).kind].append(Series(name, replace(look, width=1.4), tuple(points)))
     panels = tuple(
-        Panel(title, x, y, tuple(drawn), (Reference("claim", style(NONE), 1.0, "1"),))
+        Panel(title, x, y, tuple(drawn), references=(Reference("claim", style(NONE), 1.0, "1"),))
         for title, drawn in zip(("ε", "(ε, δ)", "ρ"), series.values(), strict=True)
     )
     caption = "Families by what their loss is stated as; what keeps far from the claim adds more noise than it needs."

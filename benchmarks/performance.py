@@ -20,8 +20,9 @@ import polars as pl
 from benchmarks.measurements import Measurements, millions, read_measurements, targets
 from benchmarks.series import COUNTS_DUCKDB, DIFFPRIVLIB, IPUMSPY, LIGHTGBM, PARTIAL_FIT, PREDICT_PROBA, UNWEIGHTED
 from benchmarks.wide_series import INGEST, PREDICT, TRAIN
-from dpnb_columnar.report.figures import DISTINCT, Axis, Panel, Point, Series, figure_file
-from dpnb_columnar.report.figures import Figure as Drawing
+from dpnb_columnar.report.figures import Axis, Point, Series
+from studies.figures import DISTINCT, LogAxis, Panel, figure_file
+from studies.figures import Figure as Drawing
 
 SUMMARY, DOCUMENT = "performance.md", "journal/speed.md"
 """The page with the summary, and the one with every other table."""
@@ -256,8 +257,9 @@ def draw(figure: Figure, measurements: Measurements, file: Path) -> None:
         )
         ticks = () if figure.axis == "log" else tuple((size, f"{size:,}") for size in sizes)
         limits = None if figure.logarithmic else (0.0, 1.1 * max(summary[field].to_list()))
-        x = Axis(figure.size, figure.label, ticks, logarithmic=figure.axis == "log")
-        panels.append(Panel(PARTS[field], x, Axis(field, unit, (), figure.logarithmic, limits), series))
+        x = (LogAxis if figure.axis == "log" else Axis)(figure.size, figure.label, ticks)
+        y = (LogAxis if figure.logarithmic else Axis)(field, unit, (), limits)
+        panels.append(Panel(PARTS[field], x, y, series))
     title = f"{' and '.join(PARTS[field] for field in fields)} against {figure.label}".capitalize()
     caption = "Medians of the turns, and the largest peak."
     file.write_text(figure_file(Drawing(file.stem, title, caption, "", tuple(panels))), encoding="utf-8")

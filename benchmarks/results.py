@@ -14,7 +14,7 @@ from pathlib import Path
 
 import polars as pl
 
-from dpnb_columnar.report.figures import BASELINES, MAJORITY
+from studies.figures import BASELINES, MAJORITY
 from studies.paper.averages import accuracies, weighted
 from studies.paper.experiments import WEIGHTED
 from studies.paper.results import Results, read_results

@@ -328,8 +328,8 @@ def payment_for(
     witness: Path | None = None,
 ) -> Payment:
     """Make the payment of a planned release: names, cost, and the inputs that a run begun again must share. Public."""
-    from dpnb_columnar.ledger import Charge, check_dataset, check_run, fresh_run
-    from dpnb_columnar.ledger.records import unit_named
+    from dpnb_columnar.domain.names import check_dataset
+    from dpnb_columnar.ledger.records import Charge, check_run, fresh_run, unit_named
     from dpnb_columnar.rows.holdout import parts_of
 
     plan.check_payable()

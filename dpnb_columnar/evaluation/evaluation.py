@@ -34,7 +34,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import NormalDist
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -43,7 +43,6 @@ from dpnb_columnar.domain import Domain
 from dpnb_columnar.domain.domain_text import html_fragment
 from dpnb_columnar.errors import excerpt
 from dpnb_columnar.model.query_noise import LEVEL, QUANTILE, Interval
-from dpnb_columnar.model.query_noise import count_variance as count_variance
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -61,7 +60,6 @@ Quantiles = tuple[float, float]
 BOTH: Quantiles = (QUANTILE, QUANTILE)
 
 UNLIMITED = (-math.inf, math.inf)
-"""Limits of a figure that is not cut off."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,11 +80,9 @@ class Estimate:
 
 
 def tails(cells: Mapping[float, float]) -> float:
-    """Compute K^2 of a weighted sum of noisy counts.
+    """Compute K^2 of a weighted sum of noisy counts, given how many have each weight.
 
-    Args:
-        cells: By weight, how many counts have it. They are as many equal ones as have the excess kurtosis of the sum,
-            (sum of squares)^2 / (sum of fourth powers).
+    They are as many equal ones as have the excess kurtosis of the sum, (sum of squares)^2 / (sum of fourth powers).
     """
     squares = math.fsum(weight**2 * number for weight, number in cells.items())
     fourths = math.fsum(weight**4 * number for weight, number in cells.items())
@@ -109,11 +105,8 @@ def proportion(
 ) -> Estimate:
     """Estimate the part of rows that are hits.
 
-    T(a) = (1 - a) hits - a misses; V(a) = a (1 - a) rows, as in Wilson's interval.
-
-    Args:
-        limits: Between which figure and interval are cut off; ``UNLIMITED`` for parts of a mean, which are corrected
-            for the bias of a ratio.
+    T(a) = (1 - a) hits - a misses; V(a) = a (1 - a) rows, as in Wilson's interval. Figure and interval are cut off at
+    the limits; parts of a mean are ``UNLIMITED``, and are corrected for the bias of a ratio.
     """
     rows, (own, other) = hits + misses, cells
     part = min(max(hits / rows, 0.0), 1.0) if rows > 0 else 0.5
@@ -185,9 +178,6 @@ def largest_quantiles(sizes: Sequence[float], cells: int, variance: float) -> Qu
     k intervals which hold the truth together. It is hardly ever underestimated, so the upper end has a small part of
     the error alone. Of two classes one proportion is one less the other, and both intervals hold the truth or neither
     does.
-
-    Args:
-        sizes: Noisy number of rows of each class.
     """
     largest, reach = max(sizes), NormalDist().inv_cdf(1 - (1 - LEVEL) / (2 * len(sizes)))
     noise = 2 * tails({1.0: cells}) * cells * variance
@@ -204,9 +194,6 @@ def area(negative: Sequence[float], positive: Sequence[float], variance: float) 
     sum of p A, A = N' + n/2 - a N, and as well the sum of n B, B = P' + p/2 - a P. It is bilinear in the counts, whose
     noise is independent, so its mean is that without noise. V is the sum of p A^2 and of n B^2 (DeLong, DeLong and
     Clarke-Pearson 1988), N(a) the noise's variance times the sum of all A^2 and B^2.
-
-    Args:
-        positive: Noisy counts of the other.
     """
     n, p = np.array(negative, dtype=np.float64), np.array(positive, dtype=np.float64)
     below, above = np.cumsum(n) - n / 2, p.sum() - np.cumsum(p) + p / 2
@@ -265,14 +252,9 @@ def ratio_estimate(part: float, whole: float, square: tuple[float, float, float]
     return Estimate(value, (min(ends[0], value), max(ends[1], value)))
 
 
-MOST_RECALLS = 6
-"""Classes whose recalls a table has, where there are more than two: the first."""
+MOST_RECALLS = 6  # classes whose recalls a table has, where there are more than two: the first
 
 BY_CHANCE = "Of forty groups for which a model does as well as for all rows, about one is below by chance."
-"""What is said below figures of groups."""
-
-HALF_OF_LAST_DIGIT = 0.00005
-"""Errors below this are not seen in what is printed."""
 
 LEAST_ROWS = 30
 """Rows of a group of which a verdict is given: below, the intervals hold too little of what a few rows may be.
@@ -281,13 +263,10 @@ The least number of rows behind a published proportion in the Data Presentation 
 National Center for Health Statistics (Parker et al. 2017, Vital and Health Statistics 2, 175).
 """
 
-UNKNOWN = Estimate(None, (-1.0, 1.0))
-"""A difference of which nothing is known."""
-
 
 def error_text(error: float | None) -> str:
     """Write the bound on the error of an area whose rows are ranked in bins; nothing if four digits do not show it."""
-    if error is None or error < HALF_OF_LAST_DIGIT:
+    if error is None or error < 0.00005:
         return ""
     return f"give or take {error:.4f}: rows are ranked in bins"
 
@@ -403,7 +382,7 @@ def figure_tables(division: DivisionFigures, classes: Sequence[str]) -> tuple[Fi
         header = tuple(f"{classes[place]} found" for place in shown)
         return first, FigureTable("Recall", header, tuple(tuple(each.recall[: len(shown)]) for each in groups))
     errors = tuple(
-        (each.false_positives[1], complement(each.recall[1]), each.calibration, each.calibration_difference, each.auc)
+        (each.false_positives[1], _complement(each.recall[1]), each.calibration, each.calibration_difference, each.auc)
         for each in groups
     )
     names = ("false positives", "false negatives", "expected less observed", "less all rows", "AUC")
@@ -411,30 +390,20 @@ def figure_tables(division: DivisionFigures, classes: Sequence[str]) -> tuple[Fi
     return first, FigureTable(f"Errors about {classes[1]}", names[:ranked], tuple(row[:ranked] for row in errors))
 
 
-def complement(estimate: Estimate) -> Estimate:
-    """Return 1 less an estimate."""
+def _complement(estimate: Estimate) -> Estimate:
     low, high = estimate.interval
     return Estimate(None if estimate.value is None else 1 - estimate.value, (1 - high, 1 - low))
 
 
 @dataclass(frozen=True, slots=True)
 class GroupTables:
-    """What the figures of a division are computed from. Confidential without noise.
+    """What the figures of a division are computed from. Confidential without noise."""
 
-    Attributes:
-        counts: Shape (groups, classes, classes): rows by true class, then predicted class; whole numbers without noise.
-        expected: Shape (groups,): sums of the probabilities of the second of two classes; None of more.
-        squares: Shape (groups,): sums of the squares of a row's probability less 1 or 0, by its class; None where they
-            are not known.
-        count_variance: Of the noise in a count; 0 for none.
-        sum_variance: Of the noise in a sum of probabilities.
-    """
-
-    counts: NDArray[np.int64] | NDArray[np.float64]
-    expected: NDArray[np.float64] | None
-    squares: NDArray[np.float64] | None = None
-    count_variance: float = 0.0
-    sum_variance: float = 0.0
+    counts: NDArray[np.int64] | NDArray[np.float64]  # (groups, classes, classes): by true, then by predicted class
+    expected: NDArray[np.float64] | None  # (groups,): sums of probabilities of the second of two classes
+    squares: NDArray[np.float64] | None = None  # (groups,): sums of (probability less 1 or 0, by the class)^2, if known
+    count_variance: float = 0.0  # of the noise in a count
+    sum_variance: float = 0.0  # of the noise in a sum of probabilities
 
     def of(self, groups: NDArray[np.bool_]) -> _Rows:
         """Add up some groups."""
@@ -558,7 +527,7 @@ class _Rows:
 def _difference(figure: Estimate, others: Estimate, part: float) -> Estimate:
     """Estimate a group's figure less that of all rows, from those of the group and of all other rows."""
     if figure.value is None or others.value is None or not is_known(figure) or not is_known(others):
-        return UNKNOWN
+        return Estimate(None, (-1.0, 1.0))
     rest = min(max(1 - part, 0.0), 1.0)
     value = figure.value - others.value
     lower = value - math.hypot(figure.value - figure.interval[0], others.interval[1] - others.value)
@@ -577,20 +546,12 @@ PARTS = 100
 
 @dataclass(frozen=True, slots=True)
 class GroupedCounts:
-    """Noisy counts of the groups of one column, or of several that are crossed. Public.
-
-    Attributes:
-        columns: The columns.
-        values: Per group, its value of each column; None of rows without a declared value.
-        counts: Per group, per class, the rows that are predicted to be of each class.
-        expected: Per group, the sum of its rows' probabilities of the second of two classes, in 1/``PARTS``; None of
-            more classes.
-    """
+    """Noisy counts of the groups of one column, or of several that are crossed. Public."""
 
     columns: tuple[str, ...]
-    values: tuple[tuple[str | None, ...], ...]
-    counts: tuple[tuple[tuple[int, ...], ...], ...]
-    expected: tuple[int, ...] | None
+    values: tuple[tuple[str | None, ...], ...]  # per group, of each column; None of rows without a declared value
+    counts: tuple[tuple[tuple[int, ...], ...], ...]  # per group, by true class, then by predicted class
+    expected: tuple[int, ...] | None  # per group, sum of the second of two classes' probabilities, in 1/``PARTS``
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -620,8 +581,6 @@ def released_bins(domain: Domain) -> int:
     """Return the number of counts of each class: one per range of log-odds of two classes, or per predicted class."""
     return len(domain.classes) if len(domain.classes) > 2 else len(EDGES) + 1
 
-
-Number = TypeVar("Number", int, float)
 
 MOST_CLASSES = 8
 """Classes that are printed one by one where there are more: the largest. All others are taken together."""
@@ -765,7 +724,7 @@ def shown_classes(sizes: Sequence[int], *, every: bool) -> list[int]:
     return sorted(sorted(codes, key=lambda code: -sizes[code])[:MOST_CLASSES])
 
 
-def fold_classes(matrix: Sequence[Sequence[Number]], shown: Sequence[int]) -> list[list[Number]]:
+def fold_classes(matrix: Sequence[Sequence[float]], shown: Sequence[int]) -> list[list[float]]:
     """Add up the rows and the columns of a square matrix that are not shown, as the last row and column."""
     rest = [code for code in range(len(matrix)) if code not in set(shown)]
     parts = [[code] for code in shown] + ([rest] if rest else [])

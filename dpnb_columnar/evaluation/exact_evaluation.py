@@ -21,7 +21,7 @@ import polars as pl
 
 from dpnb_columnar.domain import Domain
 from dpnb_columnar.domain.column_kinds import kinds_of
-from dpnb_columnar.domain.groupings import Divisions, Grouping
+from dpnb_columnar.domain.groupings import Divisions
 from dpnb_columnar.errors import DataError, UsageError
 from dpnb_columnar.evaluation.evaluation import (
     EDGES,
@@ -30,7 +30,6 @@ from dpnb_columnar.evaluation.evaluation import (
     DivisionFigures,
     Estimate,
     Evaluation,
-    GroupFigures,
     GroupTables,
     WeightedFigures,
     division_figures,
@@ -42,13 +41,7 @@ from dpnb_columnar.model.scoring import PREDICTED, probability_column, score, sm
 from dpnb_columnar.rows.frames import Frame, is_frame, open_frame
 from dpnb_columnar.rows.input_files import DataFile
 from dpnb_columnar.rows.parquet import ParquetSource, open_parquet
-from dpnb_columnar.rows.row_rules import (
-    attribute_fits,
-    class_code,
-    row_fits,
-    step_score,
-    weight_steps,
-)
+from dpnb_columnar.rows.row_rules import attribute_fits, class_code, row_fits, step_score, weight_steps
 from dpnb_columnar.rows.streaming import OpenedFrame, Source, stream
 from dpnb_columnar.runtime.confinement import confined
 
@@ -59,7 +52,7 @@ GROUP = "group"
 """Column of a row's group in a division; with a number, of its group by one column."""
 
 WEIGHED = "weighed "
-"""What begins the names of sums of which each row's summand is multiplied by its weight."""
+"""Prefix of the names of sums whose summands are multiplied by the row's weight."""
 
 RESOLUTION = 8192
 """Bins for each unit of the inverse hyperbolic sine of the log-odds: next to zero a bin is 1/8192 wide, at log-odds x
@@ -123,10 +116,8 @@ def score_counts(bins: pl.DataFrame, edges: Sequence[float]) -> tuple[tuple[int,
     place = pl.sum_horizontal((pl.col("least") > edge).cast(pl.Int64) for edge in edges)
     counts = bins.group_by("own", place.alias("place")).agg(pl.col("rows").sum())
     known = {(own, bin_): rows for own, bin_, rows in counts.rows()}
-    return (
-        tuple(known.get((False, bin_), 0) for bin_ in range(len(edges) + 1)),
-        tuple(known.get((True, bin_), 0) for bin_ in range(len(edges) + 1)),
-    )
+    others, own = (tuple(known.get((kind, bin_), 0) for bin_ in range(len(edges) + 1)) for kind in (False, True))
+    return others, own
 
 
 def ranking(bins: pl.DataFrame) -> Ranking | None:
@@ -200,7 +191,7 @@ def evaluate(
     with small_batches(model):
         cells, rankings, counted, areas, lacked, by_group = stream(source, compute, passes=passes)
     if not cells["rows"].sum():
-        if not stream(source, _has_rows, shown=False):
+        if not stream(source, lambda rows: len(rows.head(1).collect(engine="streaming")), shown=False):
             raise DataError(f"{source.names}: has no row to compare predictions with")
         raise DataError(
             f"{source.names}: no row fits the model's domain; compare its values with what domain show and check print"
@@ -217,10 +208,6 @@ def evaluate(
         return summary
     figures = (_division_figures(*each, divisions, classes) for each in zip(crossed, by_group, strict=True))
     return replace(summary, groups=tuple(figures))
-
-
-def _has_rows(rows: pl.LazyFrame) -> bool:
-    return not rows.head(1).collect(engine="streaming").is_empty()
 
 
 def open_evaluated(open_rows: Callable[[Domain], Source], domain: Domain) -> Source:
@@ -254,8 +241,9 @@ def _figures(
     added = {"true": class_code(domain, kinds)}
     if (weight := domain.row_weight) is not None and (kind := kinds.get(weight.column)) is not None:
         added[WEIGHT] = weight_steps(weight, kind)
-    groupings = () if divisions is None else divisions.groupings
-    added |= {f"{GROUP} {place}": _group(each, types) for place, each in enumerate(groupings)}
+    for place, each in enumerate(() if divisions is None else divisions.groupings):
+        column, steps = types[each.attribute.name], range(len(each.starts))
+        added[f"{GROUP} {place}"] = step_score(each.attribute, column, each.starts, steps, each.missing)
     names = {name: f"{name} ".join(["", *domain.columns]) for name in added}  # longer than any that the model reads
     labelled = counted.with_columns(value.alias(names[name]) for name, value in added.items())
     scored = score(model, labelled, keep=[*names.values()]).lazy()
@@ -265,40 +253,28 @@ def _figures(
     cells = _cells(scored, domain.classes, weighted=bool(weighted)).collect(engine="streaming")
     exact = int(cells["rows"].sum()) <= EXACT_ROWS
     rankings, counts, areas = [], [], []
-    for query in _bins_of_classes(scored, domain.classes, weighted, exact=exact):
+    probabilities = [pl.col(probability_column(name)) for name in domain.classes]
+    for code in _ranked_classes(domain.classes):
+        own, others = probabilities[code], probabilities[:code] + probabilities[code + 1 :]
+        query = bin_by_log_odds(scored, pl.col("true") == code, own, others, weighted, exact=exact)
         bins = query.collect(engine="streaming")
         rankings.append(ranking(bins))
         counts.append(score_counts(bins, EDGES))
         areas.append(weighted_area(bins) if weighted else None)
-    by_group = (
-        []
-        if divisions is None
-        else [
-            _group_cells(scored, domain.classes, _numbered(divisions, division), exact=exact).collect(
-                engine="streaming"
-            )
-            for division in divisions.crossed
-        ]
-    )
+    by_group = []
+    if divisions is not None:
+        queries = (_group_cells(scored, domain.classes, divisions, each, exact=exact) for each in divisions.crossed)
+        by_group = [query.collect(engine="streaming") for query in queries]
     return cells, rankings, counts, areas, lacking.collect(engine="streaming"), by_group
 
 
-def _group(grouping: Grouping, types: Mapping[str, pl.DataType]) -> pl.Expr:
-    """Return the group of a row by one column."""
-    attribute, starts = grouping.attribute, grouping.starts
-    return step_score(attribute, types[attribute.name], starts, range(len(starts)), grouping.missing)
-
-
-def _numbered(divisions: Divisions, division: Sequence[int]) -> pl.Expr:
-    """Return the number of a row's group in a division, in the order of ``Divisions.values``."""
-    number = pl.lit(0, pl.Int64)
+def _group_cells(
+    scored: pl.LazyFrame, classes: Sequence[str], divisions: Divisions, division: Sequence[int], *, exact: bool
+) -> pl.LazyFrame:
+    """Count rows by group, true and predicted class and, of two classes, bin of the log-odds, with sums of these."""
+    number = pl.lit(0, pl.Int64)  # of the row's group, in the order of ``Divisions.values``
     for place in division:
         number = number * divisions.groupings[place].size + pl.col(f"{GROUP} {place}")
-    return number
-
-
-def _group_cells(scored: pl.LazyFrame, classes: Sequence[str], number: pl.Expr, *, exact: bool) -> pl.LazyFrame:
-    """Count rows by group, true and predicted class and, of two classes, bin of the log-odds, with sums of these."""
     keys = [number.alias(GROUP), pl.col("true"), pl.col(PREDICTED)]
     if len(classes) > 2:
         return scored.select(keys).group_by(GROUP, "true", PREDICTED).agg(_COUNTS[0])
@@ -330,15 +306,11 @@ def _division_figures(
         expected[place], squares[place] = part["expected"].sum(), part["squares"].sum()
         rankings[place] = ranking(part)
     figures = division_figures(classes, columns, values, GroupTables(counts, expected, squares))
-    groups = (_with_area(each, rankings.get(place)) for place, each in enumerate(figures.groups))
+    groups = list(figures.groups)
+    for place, area in rankings.items():
+        if area is not None and area.interval is not None:
+            groups[place] = replace(groups[place], auc=Estimate(area.area, area.interval), auc_error=area.error)
     return replace(figures, groups=tuple(groups))
-
-
-def _with_area(group: GroupFigures, area: Ranking | None) -> GroupFigures:
-    """Add the area under the ROC curve of a group's rows, where it has an interval."""
-    if area is None or area.interval is None:
-        return group
-    return replace(group, auc=Estimate(area.area, area.interval), auc_error=area.error)
 
 
 def _cells(scored: pl.LazyFrame, classes: Sequence[str], *, weighted: bool) -> pl.LazyFrame:
@@ -350,37 +322,18 @@ def _cells(scored: pl.LazyFrame, classes: Sequence[str], *, weighted: bool) -> p
     distance = reduce(add, squares) / (2 if len(classes) == 2 else 1)
     top = pl.max_horizontal(*probabilities)
     tenth = (top * CALIBRATION_BINS).floor().clip(0, CALIBRATION_BINS - 1).cast(pl.Int32)
-    names = ["loss", "distance", "top", *(f"probability_{code}" for code in range(len(classes)))]
-    by_weight = weighed_sums([loss, distance, top, *probabilities], names) if weighted else []
+    by_code = {f"probability_{code}": value for code, value in enumerate(probabilities)}
+    values = {"loss": loss, "distance": distance, "top": top, **by_code}
+    weight = pl.col(WEIGHT)
+    by_weight = [weight.sum(), *((value * weight).sum().alias(WEIGHED + name) for name, value in values.items())]
     return scored.group_by("true", PREDICTED, tenth.alias("tenth")).agg(
-        pl.len().cast(pl.Int64).alias("rows"),
-        loss.sum().alias("loss"),
+        _COUNTS[0],
+        *(value.sum().alias(name) for name, value in values.items()),
         (loss**2).sum().alias("loss_square"),
-        distance.sum().alias("distance"),
         (distance**2).sum().alias("distance_square"),
-        top.sum().alias("top"),
-        *(value.sum().alias(f"probability_{code}") for code, value in enumerate(probabilities)),
         *(value.sum().alias(f"distance_{code}") for code, value in enumerate(squares)),
-        *by_weight,
+        *(by_weight if weighted else ()),
     )
-
-
-def _bins_of_classes(
-    scored: pl.LazyFrame, classes: Sequence[str], sums: Sequence[pl.Expr], *, exact: bool
-) -> list[pl.LazyFrame]:
-    """Rows binned by the log-odds of each class; of two classes the second alone, since the first ranks in reverse."""
-    probabilities = [pl.col(probability_column(name)) for name in classes]
-    return [
-        bin_by_log_odds(
-            scored,
-            pl.col("true") == code,
-            probabilities[code],
-            probabilities[:code] + probabilities[code + 1 :],
-            sums,
-            exact=exact,
-        )
-        for code in _ranked_classes(classes)
-    ]
 
 
 def _with_prediction(cells: pl.DataFrame, classes: Sequence[str]) -> pl.DataFrame:
@@ -390,7 +343,7 @@ def _with_prediction(cells: pl.DataFrame, classes: Sequence[str]) -> pl.DataFram
 
 
 def _ranked_classes(classes: Sequence[str]) -> Sequence[int]:
-    """Return the classes that rows are ranked by."""
+    """Return the classes that rows are ranked by; of two the second alone, since the first ranks in reverse."""
     return range(len(classes)) if len(classes) > 2 else [1]
 
 
@@ -476,13 +429,6 @@ def _calibration(tenth: int, cells: pl.DataFrame) -> Calibration:
         accuracy=right / rows,
         interval=intervals.wilson_interval(right, rows),
     )
-
-
-def weighed_sums(values: Sequence[pl.Expr], names: Sequence[str]) -> list[pl.Expr]:
-    """Return the sums of some values of the rows, each times the row's weight, and the sum of the weights."""
-    weight = pl.col(WEIGHT)
-    products = zip(values, names, strict=True)
-    return [weight.sum(), *((value * weight).sum().alias(WEIGHED + name) for value, name in products)]
 
 
 def weighted_area(bins: pl.DataFrame) -> float | None:

@@ -1,8 +1,4 @@
-"""Released scores as users hold them: noisy counts by class and bin, their document and their file.
-
-Of two classes bins are ranges of the log-odds of the second; of more they are the predicted classes. Figures
-have intervals that include the noise. Public.
-"""
+"""Released scores as users hold them: noisy counts by class and bin, their document and their file. Public."""
 
 from __future__ import annotations
 
@@ -47,11 +43,8 @@ from dpnb_columnar.runtime.outputs import atomic_output
 FORMAT = "dpnb_columnar scores"
 VERSION = 3
 
-LEAST_EPSILON = Fraction(1, 10**12)
-"""Far below what one row of any release may cost."""
-
-LARGEST_FILE = 2**28
-"""Bytes; a larger file is not opened."""
+LEAST_EPSILON = Fraction(1, 10**12)  # far below what one row of any release may cost
+LARGEST_FILE = 2**28  # bytes; a larger file is not opened
 
 
 class ReleasedScores(ScoreValues):
@@ -192,7 +185,8 @@ def read_scores(document: object, source: str) -> ReleasedScores:
             raise part[name].invalid("other bins than this program's, or other classes than the domain's")
         released = tuple(row.counts(released_bins(domain)) for row in part["released"].items(len(domain.classes)))
         guarantee = read_guarantee(part["guarantee"], domain.unit)
-        groups = _groups(part.entry("groups"), domain)
+        divisions = part.entry("groups")
+        groups = () if divisions.value is None else tuple(_read_groups(each, domain) for each in divisions.items())
         costs = [share.row_cost for share in guarantee.composition]
         # The noise of each has a variance that a float holds.
         if not all(isinstance(cost, Pure) and cost.epsilon >= LEAST_EPSILON for cost in costs):
@@ -209,11 +203,6 @@ def read_scores(document: object, source: str) -> ReleasedScores:
         )
     except InvalidPartError as error:
         raise DataError(f"{source}: not valid scores: {error}; restore the file as it was written") from None
-
-
-def _groups(part: Part, domain: Domain) -> tuple[GroupedCounts, ...]:
-    """Read the counts of every division into groups; of none where there is none."""
-    return () if part.value is None else tuple(_read_groups(each, domain) for each in part.items())
 
 
 def _read_groups(part: Part, domain: Domain) -> GroupedCounts:
@@ -287,7 +276,6 @@ BANDS = (-8.0, -6.0, -4.0, -3.0, -2.0, -1.0, 0.0, 1.0, 2.0, 3.0, 4.0, 6.0, 8.0)
 """
 
 UNRANKED = "Of more than two classes rows are counted by predicted class alone: no AUC, no ROC curve, no calibration."
-"""What is said in place of figures that need more."""
 
 
 @dataclass(frozen=True, slots=True)

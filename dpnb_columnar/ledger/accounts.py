@@ -11,8 +11,8 @@ from typing import Self
 
 from dpnb_columnar.core.budget import Approximate, Neighbours, Spent, admits
 from dpnb_columnar.core.budget.costs import cost_parameters
-from dpnb_columnar.domain.names import check_dataset
-from dpnb_columnar.errors import UsageError, option
+from dpnb_columnar.domain.names import check_dataset, did_you_mean, named
+from dpnb_columnar.errors import ConfigurationError, MissingInputError, UsageError, option
 from dpnb_columnar.ledger import records, refusals, storage
 from dpnb_columnar.ledger.records import ORIGIN, Account, Charge, Entry, Run, check_run, sha256
 from dpnb_columnar.ledger.storage import Entries
@@ -89,7 +89,11 @@ class Ledger:
                 )
             for other in self.accounts():
                 if parts and other.parts and other.parts & parts:
-                    raise refusals.bound_twice(self.path, dataset, other)
+                    raise UsageError(
+                        f"{self.path}: data set {dataset}: account {other.dataset} is bound to one of these files "
+                        "already, and two limits for the same persons would add up; charge that one "
+                        f"({option('account', other.dataset)}), or bind this one to other files"
+                    )
             self.witnessed()
             self._record_witness()
             self._entries.append(lambda number: records.account_entry(account, number))
@@ -100,7 +104,9 @@ class Ledger:
         """Return the account of a data set, with what has been spent."""
         opened = self._entries.select_one("account", dataset=dataset)
         if opened is None:
-            raise refusals.unknown_dataset(self.path, dataset, self._datasets(MOST_NAMES))
+            known = self._datasets(MOST_NAMES)
+            hint = did_you_mean(dataset, known, f"its accounts: {named(known)}" if known else "it has no account yet")
+            raise ConfigurationError(f"{self.path}: the ledger has no account for data set {dataset}; {hint}")
         account = self._entries.decode(opened, records.account_of)
         spend = self._entries.select_one("last_spend", dataset=dataset)
         if spend is None:
@@ -207,7 +213,10 @@ class Ledger:
             known = self._witness.require(self._entries)
             return None if known is None else known.entries
         if (path := self.recorded_witness()) is not None:
-            raise refusals.without_witness(self.path, path)
+            raise MissingInputError(
+                f"{self.path}: this ledger has a witness, without which a roll-back is not noticed; name it: "
+                f"{option('witness', str(path))}"
+            )
         return None
 
     def note_witness(self) -> None:

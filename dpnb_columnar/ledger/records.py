@@ -256,17 +256,12 @@ def relation_of(entry: Entry) -> tuple[Neighbours, tuple[str, ...]]:
     """Decode the neighbouring relation of an account or a spend, and the columns of the unit that it is of."""
     name, of, written = (entry.neighbours or "").partition(" of ")
     columns = _json(written) if of else []
-    if name not in [relation.value for relation in Neighbours] or not _are_columns(columns) or bool(of) > bool(columns):
+    known = (
+        name in [relation.value for relation in Neighbours] and isinstance(columns, list) and bool(columns) == bool(of)
+    )
+    if not known or not all(isinstance(each, str) for each in columns) or columns != [*unit_named(columns)]:
         raise ValueError("its neighbouring relation is unknown")
     return Neighbours(name), tuple(columns)
-
-
-def _are_columns(columns: Any) -> bool:
-    return (
-        isinstance(columns, list)
-        and all(isinstance(name, str) for name in columns)
-        and [*columns] == [*unit_named(columns)]
-    )
 
 
 def unit_named(columns: Iterable[str]) -> tuple[str, ...]:

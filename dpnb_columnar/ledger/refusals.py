@@ -11,11 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from dpnb_columnar.core.budget import Approximate, PrivacyCost, Remaining, Spent
-from dpnb_columnar.domain.names import MOST_NAMED, did_you_mean, named, number_text
+from dpnb_columnar.domain.names import MOST_NAMED, named, number_text
 from dpnb_columnar.errors import (
     BudgetError,
     ConfigurationError,
-    MissingInputError,
     UsageError,
     command,
     option,
@@ -53,14 +52,6 @@ def over_budget(path: Path, account: Account, cost: PrivacyCost) -> BudgetError:
     return BudgetError(
         f"{path}: data set {account.dataset}: {amounts}. A refund does not exist; {remedy}, or release nothing more "
         "about these persons"
-    )
-
-
-def without_witness(path: Path, witness: Path) -> MissingInputError:
-    """Make the error for a run without the witness that a ledger has."""
-    return MissingInputError(
-        f"{path}: this ledger has a witness, without which a roll-back is not noticed; name it: "
-        f"{option('witness', str(witness))}"
     )
 
 
@@ -105,12 +96,6 @@ def other_relation(path: Path, account: Account, charge: Charge) -> Configuratio
     )
 
 
-def unknown_dataset(path: Path, name: str, known: Sequence[str]) -> ConfigurationError:
-    """Make the error for a look at a data set without an account, naming the nearest."""
-    hint = did_you_mean(name, known, f"its accounts: {named(known)}" if known else "it has no account yet")
-    return ConfigurationError(f"{path}: the ledger has no account for data set {name}; {hint}")
-
-
 def no_account(path: Path, name: str, known: Sequence[str]) -> ConfigurationError:
     """Make the error for a release without an account; a new one would give the same persons a second budget."""
     opening = command("ledger init", str(path), dataset=name, epsilon="NUMBER")
@@ -124,15 +109,6 @@ def no_account(path: Path, name: str, known: Sequence[str]) -> ConfigurationErro
         f"{path}: the ledger has no account for data set {name}; if these persons are accounted for already, under "
         f"whatever name, charge {options}{more}. A new account claims that none of them is in "
         f"any other account: {opening}"
-    )
-
-
-def bound_twice(path: Path, name: str, other: Account) -> UsageError:
-    """Make the error for an account of files that another account is bound to."""
-    return UsageError(
-        f"{path}: data set {name}: account {other.dataset} is bound to one of these files already, and two limits for "
-        f"the same persons would add up; charge that one ({option('account', other.dataset)}), or bind this one to "
-        "other files"
     )
 
 
@@ -227,8 +203,6 @@ ACCOUNT_HEADER = (
 RELEASE_HEADER = {{"dataset": "data set", "model_digest": "model"}.get(name, name): name for name in FIELDS[:12]}
 """Columns of the table of releases, and the fields of ``FIELDS`` that they show."""
 
-SHORT_DIGEST = 12  # characters of a digest in a table
-
 
 def account_cells(account: Account) -> list[str]:
     """Format an account as a row below ``ACCOUNT_HEADER``."""
@@ -256,15 +230,8 @@ def account_document(account: Account) -> dict[str, Any]:
 
 def release_cells(row: Row) -> list[int | str]:
     """Format a release as a row below ``RELEASE_HEADER``; ``-`` stands for a missing value."""
-    return [_cell(name, row[name]) for name in RELEASE_HEADER.values()]
-
-
-def _cell(name: str, value: int | str | None) -> int | str:
-    if value is None:
-        return "-"
-    if isinstance(value, int):
-        return value
-    return value[:SHORT_DIGEST] if name == "model_digest" else value
+    shown = {**row, "model_digest": str(row["model_digest"] or "-")[:12]}
+    return ["-" if (cell := shown[name]) is None else cell for name in RELEASE_HEADER.values()]
 
 
 def _texts(record: PrivacyCost | Spent | Remaining) -> dict[str, str]:

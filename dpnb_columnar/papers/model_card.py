@@ -63,9 +63,7 @@ def table(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
 
 
 NOT_STATED = "Not stated."
-
 PARAGRAPHS = "\n\n"
-"""Between two of them."""
 
 
 def model_card(model: NaiveBayes, papers: ReleasePapers, name: str, sha256: str) -> str:
@@ -164,14 +162,11 @@ def _code(language: str, text: str) -> str:
     return f"{fence}{language}\n{text}\n{fence}"
 
 
-SCHEMA = "opendp/deployments-registry-data 057e5d81cf60150dd3307e0cf4504b957802fb3b schemas/deployments-schema.yaml"
-"""Repository, commit and path of the schema."""
-
 NEEDED = ("purpose", "region", "published", "curators", "record_authors")
 """Keys of a record without which there is no entry."""
 
 TIER_3 = ("rows", "actors", "preparation", "justification")
-"""Keys of a record that an entry of the most complete tier states besides."""
+"""Further keys of a record that an entry of the most complete tier states."""
 
 
 def registry_entry(model: NaiveBayes, papers: ReleasePapers) -> dict[str, Any]:
@@ -194,7 +189,7 @@ def registry_entry(model: NaiveBayes, papers: ReleasePapers) -> dict[str, Any]:
             "basic": _stated(
                 name=name,
                 data_curators=[
-                    {"data_curator_name": each.name, "data_curator_type": str(each.kind)} for each in record.curators
+                    {"data_curator_name": each.name, "data_curator_type": each.kind} for each in record.curators
                 ],
                 description=f"A naive Bayes classifier that {escaped(predicts(domain))}, from "
                 f"{len(model.attributes)} attributes.",
@@ -248,7 +243,7 @@ def registry_entry(model: NaiveBayes, papers: ReleasePapers) -> dict[str, Any]:
 def _check_complete(record: ReleaseRecord) -> None:
     """Refuse a record that leaves open what an entry must have."""
     missing = [key for key in NEEDED if key in record.not_stated]
-    missing += [f"curators.{place}.kind" for place, each in enumerate(record.curators, 1) if each.kind is None]
+    missing += [f"curators.{place}.kind" for place, each in enumerate(record.curators, 1) if not each.kind]
     if missing:
         raise ConfigurationError(
             f"{record.source or 'no record'}: leaves open what an entry of the registry must state: "

@@ -12,10 +12,9 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date, datetime
-from enum import StrEnum
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from dpnb_columnar.domain import Domain
 from dpnb_columnar.domain.declared_domain import Provenance
@@ -30,11 +29,8 @@ from dpnb_columnar.model.document import InvalidPartError, Part, document_digest
 from dpnb_columnar.model.parameters import NaiveBayes
 from dpnb_columnar.releases.attribute_weights import NONE
 
-LARGEST_RECORD = 2**20
-"""Bytes."""
-
-MOST_ENTRIES = 100
-"""Curators, approvals or authors of one record."""
+LARGEST_RECORD = 2**20  # bytes
+MOST_ENTRIES = 100  # curators, approvals or authors of one record
 
 DATES = {"date": "date", "published": "published on"}
 """Keys that are dates, with the words that pages have for them."""
@@ -63,43 +59,18 @@ TEXTS = {
 CHOICES = {"sector": "sector", "releases": "one release, or many", "new_rows": "whether new rows come in"}
 """Keys that are one of a few words, with the words that pages have for them."""
 
+ALLOWED = {
+    "sector": ("Technology", "Healthcare", "Education", "Government", "Energy", "Finance"),
+    "releases": ("One release", "Many releases"),
+    "new_rows": ("Static", "Dynamic"),
+    "kind": ("Government", "Industry", "Nonprofit"),
+}
+"""The words of ``CHOICES``, and of the kind of body that publishes a release, as the registry names them."""
+
 LISTS = {"curators": "curators", "approvals": "approvals", "record_authors": "authors of the record"}
 """Keys that are lists, with the words that pages have for them."""
 
 WORDS: Mapping[str, str] = {**TEXTS, **DATES, **CHOICES, **LISTS}
-
-
-class Sector(StrEnum):
-    """The sector that a release is about, as the registry names it."""
-
-    TECHNOLOGY = "Technology"
-    HEALTHCARE = "Healthcare"
-    EDUCATION = "Education"
-    GOVERNMENT = "Government"
-    ENERGY = "Energy"
-    FINANCE = "Finance"
-
-
-class Releases(StrEnum):
-    """How often the product is published, as the registry names it."""
-
-    ONE = "One release"
-    MANY = "Many releases"
-
-
-class RowsOverTime(StrEnum):
-    """Whether new rows come in over time, as the registry names it."""
-
-    STATIC = "Static"
-    DYNAMIC = "Dynamic"
-
-
-class CuratorKind(StrEnum):
-    """What kind of body publishes a release, as the registry names it."""
-
-    GOVERNMENT = "Government"
-    INDUSTRY = "Industry"
-    NONPROFIT = "Nonprofit"
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +78,7 @@ class Curator:
     """A body that publishes the release."""
 
     name: str
-    kind: CuratorKind | None = None
+    kind: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,9 +149,6 @@ def record_of(document: Mapping[str, Any], source: str) -> ReleaseRecord:
     return replace(record, source=source)
 
 
-Kind = TypeVar("Kind", bound=StrEnum)
-
-
 class _RecordReader(FieldReader):
     """Reader of a record; faults are noted at their key."""
 
@@ -188,14 +156,9 @@ class _RecordReader(FieldReader):
         self.table(document, "release", [*WORDS])
         texts = {key: text for key in TEXTS if (text := self._text(document, key, "release"))}
         dates = {key: text for key in DATES if (text := self._date(document, key, "release"))}
-        kinds = {"sector": Sector, "releases": Releases, "new_rows": RowsOverTime}
-        choices = {
-            key: member.value
-            for key, kind in kinds.items()
-            if (member := self._member(document, key, kind, "release")) is not None
-        }
+        choices = {key: word for key in CHOICES if (word := self._word(document, key, "release"))}
         curators = (
-            Curator(self._needed(entry, "name", place), self._member(entry, "kind", CuratorKind, place))
+            Curator(self._needed(entry, "name", place), self._word(entry, "kind", place))
             for place, entry in self._entries(document, "curators", ("name", "kind"))
         )
         approvals = (
@@ -248,9 +211,12 @@ class _RecordReader(FieldReader):
         self.fault(f"{place}.{key}", f"expected a date such as 2026-11-24, found {excerpt(day)}")
         return ""
 
-    def _member(self, table: Mapping[str, Any], key: str, kind: type[Kind], place: str) -> Kind | None:
-        """Read a member of an enumeration; None where there is none."""
-        return self.choice(table, key, kind, next(iter(kind)), place) if key in table else None
+    def _word(self, table: Mapping[str, Any], key: str, place: str) -> str:
+        """Read one of the words that a key allows; empty where there is none."""
+        if key not in table or table[key] in ALLOWED[key]:
+            return str(table.get(key, ""))
+        self.fault(f"{place}.{key}", f"expected one of {', '.join(ALLOWED[key])}, found {excerpt(table[key])}")
+        return ""
 
     def _entries(
         self, document: Mapping[str, Any], key: str, keys: Sequence[str]
@@ -271,12 +237,9 @@ class _RecordReader(FieldReader):
 AUDIT_FORMAT, AUDIT_VERSION = "dpnb_columnar audit", 1
 """Those of ``extensions.audit.attacks.to_document``."""
 
-LARGEST_AUDIT = 2**26
-"""Bytes; a larger file is not opened."""
-
+LARGEST_AUDIT = 2**26  # bytes; a larger file is not opened
 BOUNDS = ("exhaustive_loss", "number_bound", "model_bound")
-LARGEST_BOUND = 1e6
-"""Largest epsilon of an audit that is read as a number."""
+LARGEST_BOUND = 1e6  # largest epsilon of an audit that is read as a number
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,10 +1,4 @@
-"""The release sheet: one page on a released model, for whoever signs the release. Public: released values alone.
-
-An attribute is drawn as bars of released shares, or as curves of released normal distributions.
-
-Beside the numbers stands what a disclosure committee asks: who signs, whose rows, what was chosen, how good it is, what
-was tested, what is not stated. The office's words for names of the code stand here, once, and the model card takes
-them.
+"""The release sheet: one page on a released model, for those who sign the release. Public: released values alone.
 
 Guarantees of other bodies are as published: none is converted or added up. Those of the Privacy Deployments Registry
 were read in its data (github.com/opendp/deployments-registry-data).
@@ -18,7 +12,6 @@ from dataclasses import dataclass
 from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 
@@ -59,7 +52,6 @@ from dpnb_columnar.model.parameters import (
     LEARNED,
     PUBLIC,
     TEMPERED,
-    AttributeParameters,
     Histogram,
     NaiveBayes,
     Normal,
@@ -74,42 +66,31 @@ from dpnb_columnar.report.evaluation_page import group_parts
 from dpnb_columnar.report.figures import PLAIN, Page, single_page, write_single_page
 from dpnb_columnar.report.informative_attributes import TINY, beyond_noise, bin_texts, informative_attributes, line_text
 
-
-class PublishedChoice(NamedTuple):
-    """A published guarantee, its amounts as published."""
-
-    body: str
-    product: str
-    protects: str
-    amounts: str
-    source: str
-
-
 HEADER = ("who", "what", "protects", "amounts, as published", "source")
 
 PUBLISHED_CHOICES = (
-    PublishedChoice(
+    (
         "U.S. Census Bureau",
         "2020 Census redistricting data (2021)",
         "one person's record, or one housing unit's, changed; state populations are exact",
         "persons: rho 2.56, epsilon 17.14 at delta 1e-10; housing units: rho 0.07, epsilon 2.47 at delta 1e-10",
         "Privacy Deployments Registry; Abowd et al. 2022, arXiv:2204.08986",
     ),
-    PublishedChoice(
+    (
         "U.S. Census Bureau",
         "2020 Census Demographic and Housing Characteristics File (2023)",
         "one person's record, or one housing unit's, changed; state populations are exact",
         "persons: rho 4.96, epsilon 26.34 at delta 1e-10; housing units: rho 7.70, epsilon 34.33 at delta 1e-10",
         "Privacy Deployments Registry; Cumings-Menon et al. 2023, arXiv:2312.10863",
     ),
-    PublishedChoice(
+    (
         "Ministry of Health, Israel",
         "microdata of live births in 2014 (2024)",
         "one birth",
         "epsilon 9.98",
         "Hod and Canetti 2024, arXiv:2405.00267",
     ),
-    PublishedChoice(
+    (
         "Wikimedia Foundation",
         "views of each page by country (2023)",
         "one device on one day",
@@ -117,6 +98,7 @@ PUBLISHED_CHOICES = (
         "Privacy Deployments Registry; Adeleye et al. 2023, arXiv:2308.16298",
     ),
 )
+"""Published guarantees: rows below ``HEADER``."""
 
 REMARK = (
     "Amounts compare only where unit, relation and delta are alike. That others chose them does not make them right "
@@ -156,7 +138,6 @@ UNRECORDED_REASON = (
     "The model records what was chosen, not who chose it or whether the program did by its own rule (auto): for that, "
     "see the record of the release."
 )
-"""What is said of the reason for a mechanism, which no model holds."""
 
 
 def mechanism_words(guarantee: Guarantee) -> str:
@@ -257,12 +238,7 @@ def glossary(model: NaiveBayes, *, scores: bool = False) -> list[tuple[str, str]
     return terms
 
 
-APPROVAL_HEADER = ("as", "name", "date", "signature")
-
 AUDIT_HEADER = ("noise", "weights", "protects", "neighbours", "claimed epsilon", "largest found", "lower bound", "held")
-
-BLANK_APPROVALS = [["", "", "", ""]] * 2
-"""Lines to fill in where no approval is stated."""
 
 
 def signing_content(model: NaiveBayes, papers: ReleasePapers) -> dict[str, object]:
@@ -271,8 +247,8 @@ def signing_content(model: NaiveBayes, papers: ReleasePapers) -> dict[str, objec
     approvals = [[each.role, each.name, each.date, ""] for each in record.approvals]
     return {
         "head": record.stated("author", "date", "published", "contact"),
-        "approval_header": APPROVAL_HEADER,
-        "approvals": approvals or BLANK_APPROVALS,
+        "approval_header": ("as", "name", "date", "signature"),
+        "approvals": approvals or [[""] * 4] * 2,  # lines to fill in
         "stated_for": [
             *record.stated("purpose", "out_of_scope", "rows", "region", "period", "source", "citation", "sector"),
             *([("curators", "; ".join(each.name for each in record.curators))] if record.curators else []),
@@ -302,12 +278,12 @@ def signing_content(model: NaiveBayes, papers: ReleasePapers) -> dict[str, objec
     }
 
 
-def _own_choice(model: NaiveBayes, papers: ReleasePapers) -> PublishedChoice:
-    """State the model's guarantee as a row of the table of what others have published."""
+def _own_choice(model: NaiveBayes, papers: ReleasePapers) -> tuple[str, ...]:
+    """State the model's guarantee as a row below ``HEADER``."""
     curators = "; ".join(each.name for each in papers.record.curators)
     product = papers.record.texts.get("title", model.domain.name)
     protects = unit_words(model.domain) if model.guarantee.private else "nobody"
-    return PublishedChoice(curators or "this release", product, protects, epsilon_text(model.guarantee), "this model")
+    return curators or "this release", product, protects, epsilon_text(model.guarantee), "this model"
 
 
 def epsilon_text(guarantee: Guarantee) -> str:
@@ -428,23 +404,9 @@ class Curves:
     note: str
 
 
-def draw_attribute(
-    model: NaiveBayes,
-    part: AttributeParameters,
-    shares: Shares,
-    classes: Sequence[int],
-    spoken: Sequence[int | None] = (),
-) -> Bars | Curves:
-    """Draw an attribute of a released model."""
-    if isinstance(part, Normal):
-        return _curves(model, part, shares, classes)
-    return _bars(model, part, shares, classes, spoken)
-
-
-def counts_noise(domain: Domain, share: Share | None) -> float | None:
+def _counts_noise(domain: Domain, share: Share | None) -> float | None:
     """Compute the rows below which 95 % of the noise of released counts stays."""
-    noise = None if share is None else query_noise(domain, share)
-    return None if noise is None or share is None else expected_error(domain, share, 1)
+    return None if share is None or query_noise(domain, share) is None else expected_error(domain, share, 1)
 
 
 def _bars(
@@ -468,7 +430,7 @@ def _bars(
     telling[[place for place in spoken if place is not None]] = math.inf
     kept = sorted(np.argsort(-telling, kind="stable")[:MOST_CELLS].tolist())
     share = shares.get((COUNTS, part.attribute))
-    noise = counts_noise(model.domain, share)
+    noise = _counts_noise(model.domain, share)
     errors = [(noise or 0.0) / max(model.class_counts[klass], 1) for klass in classes]
     shown = probability[np.ix_(list(classes), kept)]
     whole = float((shown + np.array(errors)[:, None]).max())
@@ -495,7 +457,7 @@ def _bars(
 
 
 def _bar(share: float, error: float | None, whole: float) -> Bar:
-    """Make the bar of a share of the class; ``whole`` is as long as a bar gets."""
+    """Make the bar of a share of the class; the longest bar is as long as ``whole``."""
     text, length = f"{share:.3f}", 100 * share / whole
     if error is None:
         return Bar(text, length, length, length)
@@ -590,8 +552,8 @@ def _content(model: NaiveBayes, name: str, sha256: str, papers: ReleasePapers) -
     texts = class_texts(domain)
     header, rows = composition_table(guarantee.composition)
     whole = total(guarantee.composition)
-    noise = counts_noise(domain, shares.get((CLASS_COUNTS, None)))
-    weight_noise = counts_noise(domain, shares.get((WEIGHTED_COUNTS, None)))
+    noise = _counts_noise(domain, shares.get((CLASS_COUNTS, None)))
+    weight_noise = _counts_noise(domain, shares.get((WEIGHTED_COUNTS, None)))
     # A name that begins with a hyphen would be an option.
     path = f"./{name}" if name.startswith("-") else name
     return {
@@ -631,7 +593,9 @@ def _content(model: NaiveBayes, name: str, sha256: str, papers: ReleasePapers) -
         "figures": [
             (
                 with_title(each.name, domain.titles, LONGEST_TITLE),
-                draw_attribute(model, parts[each.name], shares, codes, each.values),
+                _curves(model, part, shares, codes)
+                if isinstance(part := parts[each.name], Normal)
+                else _bars(model, part, shares, codes, each.values),
             )
             for each in ranked[:MOST_ATTRIBUTES]
         ],

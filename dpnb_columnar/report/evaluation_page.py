@@ -1,8 +1,4 @@
-"""The page of an evaluation: figures, confusion, ROC curve, calibration and scores by class.
-
-CONFIDENTIAL of exact figures; public of released scores, which carry a guarantee. The plots stand above the
-same numbers as tables.
-"""
+"""The page of an evaluation. CONFIDENTIAL of exact figures; public of released scores, which carry a guarantee."""
 
 from __future__ import annotations
 
@@ -20,6 +16,7 @@ from dpnb_columnar.errors import printable
 from dpnb_columnar.evaluation.evaluation import (
     BY_CHANCE,
     EDGES,
+    FIGURES,
     DivisionFigures,
     Estimate,
     Evaluation,
@@ -44,20 +41,11 @@ from dpnb_columnar.model.guarantee_text import drawn_from, statement
 from dpnb_columnar.model.query_noise import Interval, interval_text
 from dpnb_columnar.report.figures import DIAGONAL, PLAIN, Axis, Panel, Point, Series, write_single_page
 
-TENTHS = (0.0, 0.25, 0.5, 0.75, 1.0)
-"""Ticks of parts."""
-
 WIDEST = 0.8
 """Wider intervals say nothing, and are not drawn."""
 
-ASIDE = 0.008
-"""Distance of the bars of several classes, as a part of the axis."""
-
 REACH = 13.0
 """Log-odds at the ends of a histogram: the outermost bins have no ends."""
-
-PROBABILITIES = (-8, -4, 0, 4, 8)
-"""Log-odds of the ticks of a histogram, which are labelled by probability."""
 
 HEIGHT = 330
 """Height of a drawing, so that its axes are about as high as wide."""
@@ -119,7 +107,7 @@ def calibration_plot(classes: Sequence[ScoreHistogram], variance: float, of_one:
             for band in score_bands
             if band.share.value is not None and band.share.interval[1] - band.share.interval[0] < WIDEST
         ]
-        aside = ASIDE * (look - (len(classes) - 1) / 2)
+        aside = 0.008 * (look - (len(classes) - 1) / 2)  # bars of several classes do not touch
         points = [
             point
             for band, share in drawn
@@ -159,7 +147,7 @@ def histogram_plot(scores: ScoreHistogram) -> Plot:
         tuple(Point(end, value) for value, pair in zip(density, pairwise(ends), strict=True) for end in pair)
         for density in densities
     ]
-    ticks = tuple((odds, _share(edge_probability(odds))) for odds in PROBABILITIES)
+    ticks = tuple((odds, _share(edge_probability(odds))) for odds in (-8, -4, 0, 4, 8))
     x = Axis("odds", "predicted probability", ticks, limits=(-REACH, REACH))
     y = Axis("density", "part of the rows, per unit of log-odds", limits=(0.0, 1.04 * max(*map(max, densities)) or 1.0))
     probabilities = [0.0, *map(edge_probability, EDGES), 1.0]
@@ -190,13 +178,12 @@ def _share(probability: float) -> str:
 
 def square_panel(title: str, x: str, y: str, lines: Sequence[Series]) -> Panel:
     """Draw lines between parts, over the diagonal."""
-    ticks = tuple((part, f"{part:g}") for part in TENTHS)
+    ticks = tuple((part, f"{part:g}") for part in (0.0, 0.25, 0.5, 0.75, 1.0))
     axes = (Axis("x", x, ticks, limits=(0.0, 1.0)), Axis("y", y, ticks, limits=(0.0, 1.0)))
     return Panel(title, *axes, (*lines, Series("", DIAGONAL, (Point(0.0, 0.0), Point(1.0, 1.0)))), height=HEIGHT)
 
 
 EXACT = "Computed from the rows without noise; for the curator. Do not release."
-
 UNGUARANTEED = "The noise came from a seed and can be subtracted. Do not release."
 
 PARTS = (
@@ -210,9 +197,10 @@ def write_evaluation_page(
 ) -> None:
     """Write exact figures as one page that needs nothing else, readable by its owner alone."""
     shown = shown_classes([each.rows for each in evaluation.classes], every=False)
-    drawn, long = _classes_to_draw(evaluation, domain), class_texts(domain)
-    confusion = _confusion_table(domain, evaluation.confusion, shown)
+    long, confusion = class_texts(domain), _confusion_table(domain, evaluation.confusion, shown)
     by_name = {each.name: each for each in evaluation.classes}
+    largest = sorted(evaluation.scores, key=lambda klass: -by_name[klass].rows)[: len(PLAIN)]
+    drawn = {klass: evaluation.scores[klass] for klass in domain.classes if klass in largest}
     content = {
         "lead": f"The model {name} {predicts(domain)}.",
         "about": f"{evaluation.rows:,} rows were scored.",
@@ -277,7 +265,7 @@ def write_scores_page(scores: ReleasedScores, output: Path, name: str, *, overwr
         "composition": (header, rows),
         "groups": group_parts(figures.groups, domain),
         "by_chance": BY_CHANCE,
-        **_released_plots(scores),
+        **_released_plots(scores, figures.auc),
     }
     _write(output, domain, content, confidential=not private, overwrite=overwrite)
 
@@ -299,24 +287,17 @@ def _write(output: Path, domain: Domain, content: Mapping[str, object], *, confi
     guarantee = [("guarantee", "Guarantee")] if content.get("composition") else []
     weighted = [("weighted", "By weight")] if content.get("weighted") else []
     groups = [("groups", "For whom is it worse")] if content.get("groups") else []
-    common = {
+    variables = {
         "title": f"Evaluation: {domain.name}",
         "level": "95 %",
         "parts": [*PARTS[:2], *groups, *weighted, *(PARTS[2:] if content["roc"] else []), *guarantee],
         "composition": None,
         "weighted": None,
+        **content,
     }
-    variables = {**common, **content}
     write_single_page(
         output, __package__, "evaluation.html.j2", variables, overwrite=overwrite, confidential=confidential
     )
-
-
-def _classes_to_draw(evaluation: Evaluation, domain: Domain) -> dict[str, tuple[Sequence[int], Sequence[int]]]:
-    """Choose the classes that are drawn: the second of two; of more, the largest, in declared order."""
-    sizes = {each.name: each.rows for each in evaluation.classes}
-    largest = sorted(evaluation.scores, key=lambda klass: -sizes[klass])[: len(PLAIN)]
-    return {klass: evaluation.scores[klass] for klass in domain.classes if klass in largest}
 
 
 def _plots(
@@ -337,31 +318,22 @@ def _plots(
     }
 
 
-def _released_plots(scores: ReleasedScores) -> dict[str, object]:
+def _released_plots(scores: ReleasedScores, auc: Estimate | None) -> dict[str, object]:
     """Draw the scores of the second of two classes; of more nothing is known of scores."""
-    figures, domain = scores.figures, scores.domain
-    if figures.auc is None:
+    if auc is None:
         return {"roc": None}
-    (first, second), variance = scores.in_draws
+    domain, ((first, second), variance) = scores.domain, scores.in_draws
     drawn = {domain.classes[1]: (first, second)}
-    return _plots(drawn, [number_text(figures.auc.value)], domain, variance, largest_weight(domain))
+    return _plots(drawn, [number_text(auc.value)], domain, variance, largest_weight(domain))
 
 
 def _exact_figures(evaluation: Evaluation, domain: Domain) -> list[list[str]]:
     largest = value_with_label(evaluation.majority_class, domain.class_labels)
-    named = {
-        "accuracy": evaluation.accuracy,
-        f"accuracy of always predicting {largest}": evaluation.majority,
-        "difference": evaluation.gain,
-        "balanced accuracy": evaluation.balanced_accuracy,
-        "AUC": evaluation.auc,
-        "log loss": evaluation.log_loss,
-        "Brier score": evaluation.brier_score,
-        "calibration error": evaluation.calibration_error,
-    }
-    keys = {"difference": "gain", "AUC": "auc"}
-    intervals = {name: evaluation.intervals.get(keys.get(name, name.replace(" ", "_").lower())) for name in named}
-    return [[name, number_text(value), interval_text(intervals[name])] for name, value in named.items()]
+    names = {"accuracy": "accuracy", "majority": f"accuracy of always predicting {largest}", "gain": "difference"}
+    return [
+        [name, number_text(getattr(evaluation, key)), interval_text(evaluation.intervals.get(key))]
+        for key, name in {**names, **FIGURES, "calibration_error": "calibration error"}.items()
+    ]
 
 
 def _weighted_table(evaluation: Evaluation, domain: Domain, shown: Sequence[int], names: Sequence[str]) -> object:
@@ -391,11 +363,8 @@ def _weighted_table(evaluation: Evaluation, domain: Domain, shown: Sequence[int]
     }
 
 
-MOST_DRAWN = 12
-"""Groups that a drawing has: those of the most rows."""
-
-LONGEST_TICK = 9
-"""Characters of a group below a drawing."""
+MOST_DRAWN = 12  # groups that a drawing has: those of the most rows
+LONGEST_TICK = 9  # characters of a group below a drawing
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,11 +32,8 @@ SMOOTH = 6.0
 """Probabilities below this many scales of their noise count by a parabola (``information``). The larger, the less noise
 and the more bias for rare values."""
 
-DRAWS = (200, 1000)
-"""Fewest and most simulated tables of an attribute."""
-
 DRAWN = 10_000
-"""Simulated counts of an attribute, where that is not too few tables or too many."""
+"""Simulated counts of an attribute, in 200 to 1000 tables."""
 
 HIDDEN = 5.0
 """Noise hides a class whose rows are fewer than this many deviations of the noise in their number."""
@@ -52,22 +49,13 @@ TINY = float(np.finfo(np.float64).tiny)
 
 @dataclass(frozen=True, slots=True)
 class NoisyTable:
-    """Released counts of an attribute's values within each class. Public.
+    """Released counts of an attribute's values within each class. Public."""
 
-    Attributes:
-        counts: Shape (classes, values).
-        scale: Shape (values,): scale of the Laplace noise in the counts of each value; all 0 where they are exact.
-        prior: Shape (classes,): probability of each class.
-        prior_scale: Scale of the Laplace noise in each prior.
-        sizes: Shape (classes,): rows of each class that have a value, where that is known better than by the sum of the
-            noisy counts.
-    """
-
-    counts: Floats
-    scale: Floats
-    prior: Floats
-    prior_scale: float = 0.0
-    sizes: Floats | None = None
+    counts: Floats  # (classes, values)
+    scale: Floats  # (values,): of the Laplace noise in the counts of each value; all 0 where they are exact
+    prior: Floats  # (classes,): probability of each class
+    prior_scale: float = 0.0  # of the Laplace noise in each prior
+    sizes: Floats | None = None  # (classes,): rows that have a value, if known better than by the sum of the counts
     sizes_deviation: float = 0.0
 
     @property
@@ -94,13 +82,7 @@ class NoisyTable:
     @property
     def clear(self) -> NDArray[np.bool_]:
         """Per class, whether its rows are so many that noise does not hide them."""
-        clear: NDArray[np.bool_] = self.rows > HIDDEN * self.rows_deviation
-        return clear
-
-    @property
-    def exact(self) -> bool:
-        """Whether there is no noise."""
-        return not self.scale.any()
+        return np.greater(self.rows, HIDDEN * self.rows_deviation)
 
     def of_classes(self, chosen: NDArray[np.bool_]) -> NoisyTable:
         sizes = None if self.sizes is None else self.sizes[chosen]
@@ -163,17 +145,17 @@ def information(table: NoisyTable) -> Bits:
     left out: they add at most the entropy of a hidden class, or of which one it is.
     """
     hidden = table.prior[~table.clear]
-    if len(hidden) and not table.exact:
+    if len(hidden) and table.scale.any():
         if table.clear.sum() < 2:
             return Bits(0.0, 0.0, _entropy(table.prior))
         known = information(table.of_classes(table.clear))
         return replace(known, high=known.high + _entropy(np.append(hidden, table.prior[table.clear].sum())))
-    if table.exact:
+    if not table.scale.any():
         bits = max(_bits(table, table.counts, smooth=0.0).item(), 0.0)
         return Bits(bits, bits, bits)
     plain, estimate = (_bits(table, table.counts, corrected=each).item() for each in (False, True))
     independent = table.totals[:, None] * (table.prior / table.totals @ table.counts)
-    draws = min(max(DRAWN // table.counts.size, DRAWS[0]), DRAWS[1])
+    draws = min(max(DRAWN // table.counts.size, 200), 1000)
     generator = np.random.default_rng(table.counts.size)
     noise = np.rint(generator.laplace(size=(draws, *table.counts.shape)) * table.scale)
 
@@ -277,32 +259,20 @@ def speaking_values(tables: Sequence[NoisyTable]) -> list[list[Evidence | None]]
 
 @dataclass(frozen=True, slots=True)
 class _Claims:
-    """That values are more likely within a class than in all rows. Shapes: (claims,), or (claims, ...).
-
-    Attributes:
-        shares: Shape (claims, classes): P(v|c') of the value.
-        totals: Likewise: the rows of each class.
-        prior: Likewise.
-        own: Scale of the noise in the value's counts.
-        others, copies: Shape (claims, 2): scales of the noise in what else the totals are made of, and how many numbers
-            have each.
-        summed: 1 where the totals are sums of the counts, else 0.
-        prior_scale: Scale of the noise in each prior.
-        clear: Whether the class's total is not hidden by its noise.
-    """
+    """That values are more likely within a class than in all rows. Shapes: (claims,), or (claims, ...)."""
 
     value: Integers
     klass: Integers
     count: Floats
-    shares: Floats
-    totals: Floats
-    prior: Floats
-    own: Floats
-    others: Floats
-    copies: Floats
-    summed: Floats
-    prior_scale: Floats
-    clear: NDArray[np.bool_]
+    shares: Floats  # (claims, classes): P(v|c') of the value
+    totals: Floats  # (claims, classes): the rows of each class
+    prior: Floats  # (claims, classes)
+    own: Floats  # scale of the noise in the value's counts
+    others: Floats  # (claims, 2): scales of the noise in what else the totals are made of
+    copies: Floats  # (claims, 2): how many numbers have each of these scales
+    summed: Floats  # 1 where the totals are sums of the counts, else 0
+    prior_scale: Floats  # of the noise in each prior
+    clear: NDArray[np.bool_]  # whether the class's total is not hidden by its noise
 
     def take(self, places: Integers) -> _Claims:
         return _Claims(*(getattr(self, field.name)[places] for field in fields(self)))
@@ -469,15 +439,8 @@ Integers = NDArray[np.int64]
 Noises = Mapping[Key, QueryNoise | None]
 """Of the queries of a model; without an entry where there is no noise, and None where it is not told."""
 
-WITHIN_NOISE = "within the noise"
-"""In place of bits: noise alone may be all that they are."""
-
-NOISE_NOT_TOLD = "noise not told"
-"""Beside bits from which nothing could be subtracted: the size of the noise follows the rows, and is confidential."""
-
-LONG_TAILS = "noise not subtracted"
-"""Beside bits of counts whose noise has no variance, or hardly any: its mean cannot be told from one release."""
-
+NOISE_NOT_TOLD = "noise not told"  # the size of the noise follows the rows, and is confidential
+LONG_TAILS = "noise not subtracted"  # its mean cannot be estimated from one release
 NOTHING = "-"
 """In place of a value: none speaks for the class beyond the noise."""
 
@@ -490,27 +453,15 @@ PLACES = np.linspace(0, 1, 513)
 
 @dataclass(frozen=True, slots=True)
 class InformativeAttribute:
-    """What an attribute tells about the class, beyond the noise of the release.
-
-    Attributes:
-        bits: Mutual information of the class and the attribute: how much of the class's entropy knowing the value
-            takes away, on average; less what noise adds on average. As it is in the model where that is not known.
-        interval: Ends between which the bits of the exact numbers are, for 95 % of all draws of the noise; the low one
-            is 0 where noise alone may be all that there is. None where noise could not be subtracted.
-        telling: Per class, the value, or range of values, that speaks for it most often, and how many times as likely
-            it is within this class as in all rows, at least and at most; ``NOTHING`` where all that may be noise. Of an
-            attribute released as mean and deviation, the class's released mean (``mean_texts``).
-        values: Per class, the place of the value that ``telling`` names, a missing one last; None where it names none.
-        remark: Why noise could not be subtracted: ``NOISE_NOT_TOLD`` or ``LONG_TAILS``; empty where it was.
-    """
+    """What an attribute tells about the class, beyond the noise of the release."""
 
     name: str
-    bits: float
-    interval: tuple[float, float] | None
+    bits: float  # mutual information with the class, less what noise adds on average if that is known
+    interval: tuple[float, float] | None  # 95 %, of the bits of the exact numbers; None if noise was not subtracted
     weight: float
-    telling: tuple[str, ...]
-    values: tuple[int | None, ...]
-    remark: str = ""
+    telling: tuple[str, ...]  # per class, the value that speaks for it most often and its ratio, or ``mean_texts``
+    values: tuple[int | None, ...]  # per class, the place of the value that ``telling`` names, a missing one last
+    remark: str = ""  # ``NOISE_NOT_TOLD`` or ``LONG_TAILS`` if noise was not subtracted
 
     @property
     def bits_text(self) -> str:
@@ -520,7 +471,7 @@ class InformativeAttribute:
         low, high = self.interval
         if low == high:
             return f"{self.bits:.3f}"
-        return f"{self.bits:.3f} ({low:.3f} to {high:.3f})" if low > 0 else WITHIN_NOISE
+        return f"{self.bits:.3f} ({low:.3f} to {high:.3f})" if low > 0 else "within the noise"
 
     @property
     def moves(self) -> float:
@@ -722,12 +673,8 @@ def _normal_bits(model: NaiveBayes, noises: Noises, part: Normal, steps: LogRati
                 strict=True,
             )
         ]
-        found = _normal_information(
-            attribute,
-            prior,
-            np.array([each.mean for each in parameters]),
-            np.array([each.deviation for each in parameters]),
-        )
+        means, deviations = (np.array([getattr(each, name) for each in parameters]) for name in ("mean", "deviation"))
+        found = _normal_information(attribute, prior, means, deviations)
         return found - _normal_information(attribute, prior, true_mean, true_deviation)
 
     left = max(plain - float(simulated(1.0).mean()), 0.0)
@@ -776,11 +723,8 @@ def _normal_information(attribute: Numeric, prior: Floats, means: Floats, deviat
     probability = np.exp(logarithms - logarithms.max(axis=-1, keepdims=True))
     probability /= probability.sum(axis=-1, keepdims=True)
     overall = np.einsum("c,...cv->...v", prior, probability)
-    bits: Floats = prior @ np.moveaxis(
-        (probability * np.log2(np.maximum(probability, TINY) / np.maximum(overall[..., None, :], TINY))).sum(axis=-1),
-        -1,
-        0,
-    )
+    parts = probability * np.log2(np.maximum(probability, TINY) / np.maximum(overall[..., None, :], TINY))
+    bits: Floats = prior @ np.moveaxis(parts.sum(axis=-1), -1, 0)
     return bits
 
 

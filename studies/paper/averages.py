@@ -20,17 +20,16 @@ import polars as pl
 
 from dpnb_columnar.releases.attribute_weights import AUTO
 from dpnb_columnar.releases.attribute_weights import NONE as UNWEIGHTED
-from dpnb_columnar.report.figures import (
+from dpnb_columnar.report.figures import Axis, Point, Series
+from studies.figures import (
     BASELINES,
     NONE,
     ORDERED,
     STYLES,
-    Axis,
     Figure,
+    LogAxis,
     Panel,
-    Point,
     Reference,
-    Series,
     Style,
     legend_order,
     logarithmic,
@@ -240,7 +239,7 @@ def _accuracy_figure(averages: pl.DataFrame) -> Figure:
     series = [lines(part, "epsilon", names(part)) for _, part in parts]
     y = accuracy_axis(shared_limits(series, [line.value for line in levels]))
     panels = tuple(
-        Panel(title, epsilon_axis(averages["epsilon"]), y, drawn, levels)
+        Panel(title, epsilon_axis(averages["epsilon"]), y, drawn, references=levels)
         for (title, _), drawn in zip(parts, series, strict=True)
     )
     return Figure(dataset, f"{dataset}, accuracy", _accuracy_caption(averages), ACCURACY_NOTES, panels)
@@ -268,8 +267,8 @@ def _loss_figure(averages: pl.DataFrame, weights: str) -> Figure:
             Series(label, style(method[0], method[1]), _loss_points(of_method(pure(own), method)))
             for method, label in names(pure(own)).items()
         )
-        axis = Axis("log_loss", "log loss", logarithmic=True)
-        panels.append(Panel(own["dataset"][0], epsilon_axis(own["epsilon"]), axis, series, levels))
+        axis = LogAxis("log_loss", "log loss")
+        panels.append(Panel(own["dataset"][0], epsilon_axis(own["epsilon"]), axis, series, references=levels))
     title = f"Log loss, attribute weights {weights}"
     return Figure(f"log-loss-{weights}", title, _loss_caption(pure(averages)), LOSS_NOTES, tuple(panels))
 
@@ -439,7 +438,7 @@ def _released_figures(cells: pl.DataFrame) -> list[Figure]:
                 if (points := _error_points(of_method(frame, method)))
             )
             if series:
-                axis = Axis("error", "standard deviations", logarithmic=True)
+                axis = LogAxis("error", "standard deviations")
                 panels.append(Panel(attribute, epsilon_axis(frame["epsilon"]), axis, series))
         if panels:
             title = f"{dataset}, error of each released mean"
@@ -470,7 +469,7 @@ def _error_figure(error: str, frame: pl.DataFrame) -> Figure | None:
             if (points := _error_points(of_method(own, method)))
         )
         if series:
-            panels.append(Panel(dataset, epsilon_axis(own["epsilon"]), Axis(error, axis, logarithmic=True), series))
+            panels.append(Panel(dataset, epsilon_axis(own["epsilon"]), LogAxis(error, axis), series))
     if not panels:
         return None
     notes = f"{definition} {ERROR_NOTES}"
@@ -511,7 +510,7 @@ TIME_NOTES = "Median of the times measured; bars reach from the fastest to the s
 STAGES = {"seconds": "From rows to the model", "release_seconds": "From counts to the model"}
 """Columns of the training times, and the stage that each one times."""
 
-DIRECT = Style("ink", "x", (3, 2), 1.4)
+DIRECT = Style("ink", (3, 2), marker="x")
 """Style of a method that is no mechanism: the paper's quadratic search."""
 
 
@@ -569,7 +568,7 @@ def _allocation_figure(averages: pl.DataFrame, allocations: list[str]) -> Figure
     panels = [(label, _allocation_series(of_method(own, method), allocations)) for method, label in names(own).items()]
     x = epsilon_axis(own["epsilon"])
     y = accuracy_axis(shared_limits([series for _, series in panels], [line.value for line in levels]))
-    drawn = tuple(Panel(label, x, y, series, levels) for label, series in panels)
+    drawn = tuple(Panel(label, x, y, series, references=levels) for label, series in panels)
     title = f"{dataset}, budget allocations"
     return Figure(f"allocation-{dataset}", title, _allocation_caption(panels), ALLOCATION_NOTES, drawn)
 
@@ -615,8 +614,8 @@ def time_figures(times: pl.DataFrame) -> list[Figure]:
     drawn = [(title, _time_series(frame)) for title, frame in parts if len(frame)]
     if not drawn:
         return []
-    x = Axis("rows", "rows", _decades(times["rows"].cast(pl.Float64).to_list()), logarithmic=True)
-    y = Axis("seconds", "seconds", logarithmic=True)
+    x = LogAxis("rows", "rows", _decades(times["rows"].cast(pl.Float64).to_list()))
+    y = LogAxis("seconds", "seconds")
     panels = tuple(Panel(title, x, y, series) for title, series in drawn)
     return [Figure("runtime", "Training time", _time_caption(*drawn[0]), TIME_NOTES, panels)]
 

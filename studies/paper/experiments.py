@@ -15,7 +15,7 @@ from dpnb_columnar.core.budget import Budget, SharesRule, parse_delta, parse_eps
 from dpnb_columnar.errors import UsageError, option
 from dpnb_columnar.releases.attribute_weights import AUTO, NONE
 from dpnb_columnar.releases.plan import mechanism_named, noise_named
-from dpnb_columnar.report.figures import BASELINES
+from studies.figures import BASELINES
 from studies.paper import data_sets
 from studies.paper.data_sets import DataSet
 

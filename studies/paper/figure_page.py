@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dpnb_columnar.errors import OutputError
-from dpnb_columnar.report.figures import Figure, check_single_page, figure_file, slug, templates
+from dpnb_columnar.report.figures import check_single_page, templates
 from dpnb_columnar.runtime.outputs import atomic_output, check_output
 from dpnb_columnar.runtime.unfinished import exists, is_folder
+from studies.figures import Figure, embedded_panel, figure_file, slug, style
 
 TEMPLATE = "reproduction.html.j2"
 
@@ -74,7 +75,8 @@ def write_page(
             with atomic_output(folder / f"{name}.{suffix}", overwrite=overwrite) as partial:
                 partial.write_text(text, encoding="utf-8", newline="")
     environment = templates(__package__)
-    environment.filters |= {"unbroken": unbroken, "signed": format_signed}
+    environment.filters |= {"unbroken": unbroken, "signed": format_signed, "panel": embedded_panel}
+    environment.globals["style"] = style
     with atomic_output(output, overwrite=overwrite) as partial:
         partial.write_text(
             environment.get_template(TEMPLATE).render(content, sections=sections, folder=folder.name), encoding="utf-8"

@@ -15,7 +15,7 @@ import polars as pl
 
 from dpnb_columnar.mechanisms import OWN
 from dpnb_columnar.releases.attribute_weights import NONE as UNWEIGHTED
-from dpnb_columnar.report.figures import MAJORITY, NONE, legend_order
+from studies.figures import MAJORITY, NONE, legend_order
 from studies.paper.averages import (
     METHOD,
     WITHIN,

@@ -16,7 +16,8 @@ from support.ledger_cases import APPROXIMATE, CONCENTRATED, LIMIT, PURE_LIMIT, T
 
 from dpnb_columnar.core.budget import Approximate, Concentrated, Neighbours, PrivacyCost, Pure, Spent, admits
 from dpnb_columnar.errors import BudgetError, BusyError, ConfigurationError, UsageError
-from dpnb_columnar.ledger import Ledger, Run, fresh_run, storage
+from dpnb_columnar.ledger import Ledger, Run, storage
+from dpnb_columnar.ledger.records import fresh_run
 from dpnb_columnar.ledger.storage import Entries
 
 AMOUNTS = st.sampled_from([Fraction(1, 10), Fraction(1, 3), Fraction(1, 7), Fraction(3, 10), Fraction(1, 1000)])

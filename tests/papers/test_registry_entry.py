@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import xml.etree.ElementTree as ElementTree
 from dataclasses import replace
 from pathlib import Path
@@ -18,17 +19,15 @@ from support.released_models import MODELS
 from dpnb_columnar.api.model import Model
 from dpnb_columnar.errors import UsageError
 from dpnb_columnar.extensions.audit.attacks import FORMAT, VERSION
-from dpnb_columnar.papers.model_card import SCHEMA, model_card, registry_entry
+from dpnb_columnar.papers import model_card as cards
+from dpnb_columnar.papers.model_card import model_card, registry_entry
 from dpnb_columnar.papers.release_papers import (
+    ALLOWED,
     AUDIT_FORMAT,
     AUDIT_VERSION,
     TEXTS,
-    CuratorKind,
     ReleasePapers,
     ReleaseRecord,
-    Releases,
-    RowsOverTime,
-    Sector,
     record_of,
 )
 from dpnb_columnar.papers.release_sheet import write_release_sheet
@@ -47,13 +46,11 @@ documents = st.builds(
         **stated,
         **{"purpose": "p", "region": "r", "published": day, "record_authors": ["a"]},
         **{key: value for key, value in (("sector", sector), ("releases", releases), ("new_rows", new_rows)) if value},
-        "curators": [{"name": f"c{kind}", "kind": str(kind)} for kind in kinds],
+        "curators": [{"name": f"c{kind}", "kind": kind} for kind in kinds],
     },
     texts,
-    st.none() | st.sampled_from([*map(str, Sector)]),
-    st.none() | st.sampled_from([*map(str, Releases)]),
-    st.none() | st.sampled_from([*map(str, RowsOverTime)]),
-    st.lists(st.sampled_from(CuratorKind), min_size=1, max_size=3),
+    *(st.none() | st.sampled_from(ALLOWED[key]) for key in ("sector", "releases", "new_rows")),
+    st.lists(st.sampled_from(ALLOWED["kind"]), min_size=1, max_size=3),
     st.dates(),
 )
 
@@ -108,12 +105,13 @@ def test_enumerations_are_the_registrys() -> None:
     deployment = PINNED["properties"]["deployment"]["properties"]
     basic, kinds = deployment["basic"]["properties"], deployment["deployment_model"]["properties"]
     curator = basic["data_curators"]["items"]["properties"]["data_curator_type"]
-    assert [*Sector] == basic["data_product_sector"]["enum"]
-    assert [*CuratorKind] == curator["enum"]
-    assert [*Releases] == kinds["release_type"]["enum"]
-    assert [*RowsOverTime] == kinds["data_source_type"]["enum"]
-    repository, commit, path = SCHEMA.split()
-    assert all(part in PINNED["$comment"] for part in (repository, commit, path))
+    assert [*ALLOWED["sector"]] == basic["data_product_sector"]["enum"]
+    assert [*ALLOWED["kind"]] == curator["enum"]
+    assert [*ALLOWED["releases"]] == kinds["release_type"]["enum"]
+    assert [*ALLOWED["new_rows"]] == kinds["data_source_type"]["enum"]
+    schema = re.search(r"\b(schemas/\S+\.yaml)`` there at commit (\w{40})", cards.__doc__ or "")
+    assert schema is not None
+    assert all(part in PINNED["$comment"] for part in ("opendp/deployments-registry-data", *schema.groups()))
 
 
 def test_the_audits_format_is_the_audits() -> None:

@@ -14,28 +14,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.fake_results import PRIVATE
 
-from dpnb_columnar.report.figures import (
-    BOTTOM,
-    COLOURS,
-    LEFT,
+from dpnb_columnar.report.figures import BOTTOM, COLOURS, LEFT, RIGHT, TOP, WIDTH, Axis, Point, Series, embedded_sample
+from studies.figures import (
     MARKERS,
     NAMED,
     NOISE_MARKERS,
     ORDERED,
     OTHER,
-    RIGHT,
     STYLES,
-    TOP,
-    WIDTH,
-    Axis,
     Figure,
+    LogAxis,
     Panel,
-    Point,
     Reference,
-    Series,
     Style,
     embedded_panel,
-    embedded_sample,
     figure_file,
     style,
 )
@@ -66,7 +58,7 @@ def test_values_are_at_their_places_and_the_vertical_axis_points_upwards() -> No
     assert path_of(panel_of(Point(0, 0), Point(0.5, 0.25), Point(1, 1))) == [
         [(LEFT, bottom), ((LEFT + right) / 2, bottom + 0.25 * (TOP - bottom)), (right, TOP)]
     ]
-    decades = Axis("x", "x", logarithmic=True, limits=(0.01, 100.0))
+    decades = LogAxis("x", "x", limits=(0.01, 100.0))
     ((*_, last),) = path_of(panel_of(Point(0.01, 0), Point(1, 1), x=decades))
     assert last == ((LEFT + right) / 2, TOP)
     named = panel_of(Point(0, 0), Point(1, 1), references=(Reference("none", style("none"), 0.5, ""),))
@@ -162,7 +154,7 @@ def test_ticks_of_a_linear_axis_are_few_even_and_say_where_they_are(ends: tuple[
 @given(st.floats(-12, 12), st.floats(0.05, 12))
 def test_ticks_of_a_logarithmic_axis_are_within_it_and_say_where_they_are(start: float, decades: float) -> None:
     low, high = 10**start, 10 ** (start + decades)
-    ticks = Axis("y", "y", logarithmic=True).ticks_between(low, high)
+    ticks = LogAxis("y", "y").ticks_between(low, high)
     assert 2 <= len(ticks) <= 9
     assert all(low * 0.999 <= value <= high * 1.001 for value, _ in ticks)
     assert len({label for _, label in ticks}) == len(ticks)
@@ -195,7 +187,7 @@ def test_labels_of_a_linear_axis(low: float, high: float, labels: list[str]) -> 
     ],
 )
 def test_labels_of_a_logarithmic_axis(low: float, high: float, labels: list[str]) -> None:
-    assert [label for _, label in Axis("y", "y", logarithmic=True).ticks_between(low, high)] == labels
+    assert [label for _, label in LogAxis("y", "y").ticks_between(low, high)] == labels
 
 
 def test_equal_values_get_an_axis_around_them() -> None:

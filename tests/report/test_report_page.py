@@ -14,7 +14,8 @@ from support.fake_results import BASELINES, PRIVATE, PURE_METHODS, cell, evaluat
 from support.report_pages import AWKWARD, EPSILONS, Page, cells, text_of
 
 from dpnb_columnar.errors import DataError, MissingInputError, OutputError, UsageError
-from dpnb_columnar.report.figures import COLOURS, slug
+from dpnb_columnar.report.figures import COLOURS
+from studies.figures import slug
 from studies.paper.reproduction_page import Gap, gaps, write_report
 from studies.paper.results import read_results
 

@@ -127,8 +127,8 @@ def init(
           --witness /mnt/other/census.witness
     """
     from dpnb_columnar.domain.editing import unit_columns
+    from dpnb_columnar.domain.names import check_dataset
     from dpnb_columnar.errors import UsageError
-    from dpnb_columnar.ledger import check_dataset
     from dpnb_columnar.ledger.refusals import amounts_text
 
     if is_rule(delta):
