@@ -37,7 +37,7 @@ from dpnb_columnar.public_sample import planned_release
 from dpnb_columnar.rows.frames import to_polars
 from dpnb_columnar.rows.row_rules import cell_of, is_pandas, plain, series_of, text_of
 from dpnb_columnar.runtime.confinement import confined
-from dpnb_columnar.training import train
+from dpnb_columnar.training import carry_out
 
 NAME = "SmoothNaiveBayes"
 """Name of the domain, and of the place where it is declared."""
@@ -397,7 +397,7 @@ class SmoothNaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             if self.ledger is not None and draw is not None:
                 raise ValueError("random_state: makes models without guarantee, which no ledger pays for; leave it out")
             payment = payment_of(planned, (), Charged(ledger=self.ledger, account=self.account, witness=self.witness))
-            self.model_ = Model.of(train(planned, FrameInput(frame), payment, draw=draw))
+            self.model_ = Model.of(carry_out(planned, FrameInput(frame), payment, draw=draw))
         order = np.argsort(classes, kind="stable")
         self.classes_ = classes[order]
         self._class_names = [domain.classes[position] for position in order]

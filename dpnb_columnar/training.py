@@ -79,17 +79,6 @@ class Output:
         """Keep what an earlier attempt of this run has released."""
 
 
-def train(
-    plan: ReleasePlan,
-    rows: Rows,
-    payment: Payment | None = None,
-    draw: Sampler | None = None,
-    output: Output | None = None,
-) -> NaiveBayes:
-    """Carry out the planned release of a model; see ``carry_out``."""
-    return carry_out(plan, rows, payment, draw, output)
-
-
 @overload
 def carry_out(
     plan: ReleasePlan,

@@ -33,14 +33,14 @@ class Default:
         from dpnb_columnar.domain.declaration import read_domain
         from dpnb_columnar.options import Terms
         from dpnb_columnar.public_sample import planned_release
-        from dpnb_columnar.training import train
+        from dpnb_columnar.training import carry_out
 
         label = {"column": LABEL, "classes": list(rows.class_names)}
         domain = read_domain("peers", {"label": label, "attributes": rows.domain["attributes"]}, "peers")
         budget = Terms().budget(repr(epsilon))
         plan = planned_release(domain, budget, self.mechanism, None, "auto", rows=len(rows.classes))
         frame = self._frame(rows).with_columns(pl.Series(LABEL, np.array(rows.class_names)[rows.classes]))
-        self.model = Model.of(train(plan, FrameInput(frame), draw=ExactSampler(SeededBits(seed))))
+        self.model = Model.of(carry_out(plan, FrameInput(frame), draw=ExactSampler(SeededBits(seed))))
 
     def probabilities(self, rows: Rows) -> Matrix:
         from dpnb_columnar.model.scoring import probability_column

@@ -840,7 +840,7 @@ def release(
         terms.planned(statistics.domain, budget, known, parts=statistics.parts, repeatable=counted.repeatable)
     )
     payment = payment_of(planned, (), Charged(ledger=ledger, account=account, witness=witness))
-    return Model.of(training.train(planned, counted, payment))
+    return Model.of(training.carry_out(planned, counted, payment))
 
 
 def train(
@@ -953,7 +953,7 @@ def train(
             resolved.domain, budget, known, inputs=opened.files, label=label, repeatable=opened.repeatable
         )
         payment = payment_of(planned, opened.names, Charged(ledger=ledger, account=account, witness=witness), run_id)
-        return Model.of(training.train(planned, opened, payment))
+        return Model.of(training.carry_out(planned, opened, payment))
 
 
 def count_given(
@@ -1009,4 +1009,4 @@ def calibrate(
     if counts.query != margins_given(model):
         raise DataError("counts: were counted given another model; count the rows given this one")
     charged = Charged(ledger=ledger, account=account, witness=witness)
-    return Model.of(training.train(planned, AskedRows(counts), payment_of(planned, (), charged)))
+    return Model.of(training.carry_out(planned, AskedRows(counts), payment_of(planned, (), charged)))

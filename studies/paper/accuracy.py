@@ -21,7 +21,7 @@ from dpnb_columnar.model.query_noise import in_unit
 from dpnb_columnar.releases.attribute_weights import NONE
 from dpnb_columnar.releases.model_plan import ReleasePlan
 from dpnb_columnar.releases.plan import plan
-from dpnb_columnar.training import train
+from dpnb_columnar.training import carry_out
 from studies.paper.coded_rows import CodedRows, Folds, TrainingRows, code_rows, split
 from studies.paper.data_sets import widened
 from studies.paper.experiments import Unit, split_seed
@@ -90,7 +90,7 @@ def run_unit(unit: Unit, data: Located) -> list[Row]:
         draw = ExactSampler(SeededBits(unit.seed(epsilon, fold)))
         budget = unit.budget(epsilon, data.rows)
         start = time.perf_counter()
-        model = train(_planned(unit, budget, data), training.rows, draw=draw)
+        model = carry_out(_planned(unit, budget, data), training.rows, draw=draw)
         seconds = time.perf_counter() - start
         errors, score = moment_errors(model, training.moments), held_out.score(model)
         rows.append(

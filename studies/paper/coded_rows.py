@@ -40,7 +40,7 @@ from dpnb_columnar.rows.input_files import DataFile
 from dpnb_columnar.rows.parquet import ParquetSource, open_parquet
 from dpnb_columnar.rows.row_rules import category_code, class_code, column, grid_code, row_fits
 from dpnb_columnar.rows.streaming import stream
-from dpnb_columnar.training import train
+from dpnb_columnar.training import carry_out
 
 Integers = NDArray[np.int64]
 Places = NDArray[np.unsignedinteger]
@@ -373,7 +373,7 @@ def split(rows: CodedRows, domain: Domain, folds: int, seed: int) -> Folds:
 def models(folds: Sequence[Fold], plan: ReleasePlan, seed: int = 0) -> Iterator[NaiveBayes]:
     """Release a model for each fold from the rows of all others, its noise drawn from a seed."""
     for number, fold in enumerate(folds):
-        yield train(plan, fold.training, draw=ExactSampler(SeededBits(seed * len(folds) + number)))
+        yield carry_out(plan, fold.training, draw=ExactSampler(SeededBits(seed * len(folds) + number)))
 
 
 def accuracies(folds: Sequence[Fold], plan: ReleasePlan, seed: int = 0) -> list[float]:

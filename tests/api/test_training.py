@@ -24,7 +24,7 @@ from dpnb_columnar.ledger import Ledger
 from dpnb_columnar.releases import plan as planning
 from dpnb_columnar.releases.model_plan import Pass, ReleasePlan, release
 from dpnb_columnar.releases.plan import plan
-from dpnb_columnar.training import ChargedRun, Output, Payment, payment_for, train
+from dpnb_columnar.training import ChargedRun, Output, Payment, carry_out, payment_for
 
 LEDGER = Path("people.ledger")
 
@@ -137,12 +137,12 @@ def test_plan_pay_count_release_keep(ledger: Path, people_file: Path, monkeypatc
     noted(Ledger, "spend", "spend")
     noted(ChargedRun, "keep", "keep")
     noted(training, "_reported", "draw")
-    first = train(planned, Rows(statistics), payment, output=output)
+    first = carry_out(planned, Rows(statistics), payment, output=output)
     before = ["reserve", "ask the ledger", "check the output", "check the rows", "announce", "counting"]
     assert output.steps == [*before, "spend", "releasing", "draw", "keep", "write", "free"]
 
     output.steps.clear()
-    assert train(planned, Rows(statistics), payment, output=output) == first
+    assert carry_out(planned, Rows(statistics), payment, output=output) == first
     assert output.steps == ["reserve", "ask the ledger", "write again", "free"]
 
 
@@ -158,7 +158,7 @@ def test_a_second_pass_comes_between_the_spend_and_the_keeping(
         monkeypatch.setattr(
             place, name, lambda *given, call=function, step=step: [output.steps.append(step), call(*given)][1]
         )
-    train(planned, LocalFiles([people_file]), payment, output=output)
+    carry_out(planned, LocalFiles([people_file]), payment, output=output)
     assert output.steps[3:] == [
         *("counting", "spend", "releasing", "counting margins", "releasing weights", "keep", "write", "free")
     ]
@@ -200,11 +200,11 @@ def test_what_is_asked_follows_from_the_plan_and_what_was_released(
 
     passes = ReleasePlan.passes
     monkeypatch.setattr(ReleasePlan, "passes", watched)
-    model = train(planned, LocalFiles([people_file]))
+    model = carry_out(planned, LocalFiles([people_file]))
     assert len(asked) == {"none": 1, "calibrated": 2, "learned": 4}[method]
     tables, *later = released
     assert all(isinstance(each, Measurement) for each in (*tables, *later))
     first, asked[:], sent[:] = list(asked), [], released
     other = people(200, seed=2).with_columns(income=pl.lit("high"), hours=pl.lit(1, pl.Int64))
-    assert train(planned, LocalFiles([write_people(Path("other.parquet"), other)])) == model
+    assert carry_out(planned, LocalFiles([write_people(Path("other.parquet"), other)])) == model
     assert asked == first

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from dpnb_columnar.core.queries.statistics import CellQuery
 from dpnb_columnar.rows.row_rules import series_of, text_of
 from dpnb_columnar.sklearn import SmoothNaiveBayes
-from dpnb_columnar.training import train
+from dpnb_columnar.training import carry_out
 
 Row = tuple[Any, Any, Any]
 
@@ -65,7 +65,7 @@ def counts(rows: list[Row], monkeypatch: pytest.MonkeyPatch, form: str = "lists"
         for cell in rows.check(plan.domain).answer(CellQuery(plan.domain)).cells():
             for label, code, number in zip(cell.classes, cell.codes, cell.counts, strict=True):
                 counted[cell.attribute, int(label), int(code)] += int(number)
-        return train(plan, rows, *arguments, **named)
+        return carry_out(plan, rows, *arguments, **named)
 
     with monkeypatch.context() as patched:
         patched.setattr("dpnb_columnar.sklearn.train", count)

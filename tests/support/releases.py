@@ -40,4 +40,4 @@ def release_weights(planned: ReleasePlan, counts: ScoreCounts, draw: Sampler) ->
 
 def train(planned: ReleasePlan, rows: Rows, draw: Sampler | None = None) -> Model:
     """Carry out a planned release of a model, as the Python interface does."""
-    return Model.of(training.train(planned, rows, draw=draw))
+    return Model.of(training.carry_out(planned, rows, draw=draw))

@@ -170,7 +170,7 @@ def release(
     from dpnb_columnar.model.model_files import check_suffix
     from dpnb_columnar.public_sample import public_path
     from dpnb_columnar.releases.plan import reserve_later_pass
-    from dpnb_columnar.training import train
+    from dpnb_columnar.training import carry_out
 
     check_suffix(output)
     database = _database(statistics, table, query)
@@ -215,7 +215,7 @@ def release(
         options.print_settings(context, settled)
         rehearse(rows, paid, model_output)
     else:
-        train(planned, rows, paid, sampler(seed), model_output)
+        carry_out(planned, rows, paid, sampler(seed), model_output)
 
 
 def _rows_given(

@@ -60,7 +60,7 @@ def command(
     from dpnb_columnar.cli.file_output import FileOutput, payment, rehearse, sampler
     from dpnb_columnar.model.model_files import check_suffix
     from dpnb_columnar.public_sample import public_path
-    from dpnb_columnar.training import train
+    from dpnb_columnar.training import carry_out
 
     with opened_input(engine, data, table) as rows:
         found = rows.find_domain(declared.entry, declared.label)
@@ -83,4 +83,4 @@ def command(
             options.print_settings(context, settled)
             rehearse(rows, paid, model_output)
         else:
-            train(planned, rows, paid, sampler(seed), model_output)
+            carry_out(planned, rows, paid, sampler(seed), model_output)

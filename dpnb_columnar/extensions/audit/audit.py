@@ -48,7 +48,6 @@ def command(
         typer.Option(
             help="Attack this model instead, by rows that trained it and rows that did not. CONFIDENTIAL.",
             metavar="MODEL",
-            show_default=False,
         ),
     ] = None,
     members: Annotated[
@@ -57,7 +56,6 @@ def command(
             help="Rows that trained the model, all or some: a Parquet file, a folder or a quoted pattern; repeat for "
             "more.",
             metavar="DATA",
-            show_default=False,
         ),
     ] = None,
     others: Annotated[
@@ -65,19 +63,16 @@ def command(
         typer.Option(
             help="Rows of the same population that did not, such as split holds out; repeat for more.",
             metavar="DATA",
-            show_default=False,
         ),
     ] = None,
     sensitive: Annotated[
         str | None, typer.Option(help="Attributes whose values are guessed.", metavar="NAME,...", show_default="all")
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="With --model, print JSON.")] = False,
-    html: Annotated[
-        Path | None, typer.Option(help="With --model, write a page as well.", metavar="FILE.html", show_default=False)
-    ] = None,
+    html: Annotated[Path | None, typer.Option(help="With --model, write a page as well.", metavar="FILE.html")] = None,
     output: Annotated[
         Path | None,
-        typer.Option(help="Write measurements and findings as JSON.", metavar="FILE.json", show_default=False),
+        typer.Option(help="Write measurements and findings as JSON.", metavar="FILE.json"),
     ] = None,
     overwrite: options.Overwrite = False,
 ) -> None:
