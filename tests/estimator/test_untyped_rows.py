@@ -68,7 +68,7 @@ def counts(rows: list[Row], monkeypatch: pytest.MonkeyPatch, form: str = "lists"
         return carry_out(plan, rows, *arguments, **named)
 
     with monkeypatch.context() as patched:
-        patched.setattr("dpnb_columnar.sklearn.train", count)
+        patched.setattr("dpnb_columnar.sklearn.carry_out", count)
         fitted(rows, form)
     return counted
 
