@@ -124,7 +124,7 @@ def measure(path: Path, epsilons: Sequence[str], rows: int | None) -> Iterator[C
 
 def _compared(name: str, epsilon: float, measurements: Mapping[str, float], domain: Domain, rows: int) -> Comparison:
     advice = advise(domain, Budget(parse_epsilon(epsilon)), rows)
-    return Comparison(name, epsilon, f"{advice.recommended} {advice.recommended_weights}", measurements)
+    return Comparison(name, epsilon, f"{advice.best.mechanism} {advice.best.weights}", measurements)
 
 
 def report(comparisons: Sequence[Comparison]) -> list[str]:

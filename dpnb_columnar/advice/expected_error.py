@@ -169,13 +169,7 @@ NARROW = NARROWEST + NARROWEST // LOSSES
 
 @dataclass(frozen=True, slots=True)
 class WideRange:
-    """An attribute whose declared range is too wide for a release to say anything about it.
-
-    Attributes:
-        hidden: Differences of up to so many units are hidden by the noise.
-        suggested: The widest round bounds under which it hides less than half of ``DIFFERENCE``; those of ``NARROWEST``
-            where the rows are too few for any.
-    """
+    """An attribute in which noise hides differences of up to so many units, and the widest round bounds that help."""
 
     attribute: Numeric
     hidden: float

@@ -1,9 +1,6 @@
 """The outlook of a planned release: what it costs, how wrong it is expected to be, what would be better.
 
-It is written as lines for people and as a document. Public facts alone: a function of domain, budget and public
-numbers of rows. What rehearses releases is imported where one is rehearsed: ``train`` and ``show`` do without.
-
-What a planned release says of itself: its composition, its weights, what missing values do. Public facts alone.
+Public facts alone. What rehearses releases is imported where one is rehearsed: ``train`` and ``show`` do without.
 """
 
 from __future__ import annotations
@@ -602,13 +599,13 @@ def _rehearsal_document(rehearsal: Rehearsal | None) -> dict[str, object]:
                 "accuracy": each.outcome.accuracy,
                 "accuracy_5_percent_below": each.outcome.low,
                 "releases": len(each.outcome.accuracies),
-                "below_majority": each.worse,
+                "below_majority": each.outcome.worse,
             }
             for each in rehearsal.expectations
         ],
         "warning": rehearsal.warning,
-        "recommended": advice.recommended,
-        "recommended_attribute_weights": advice.recommended_weights,
+        "recommended": advice.best.mechanism,
+        "recommended_attribute_weights": advice.best.weights,
         "accuracy_lost": {one.mechanism: one.lost for one in advice.ranked},
     }
 
@@ -618,7 +615,7 @@ def _expected_row(expected: Expectation) -> list[object]:
     dependence = "independent" if outcome.family == 1 else f"in families of {outcome.family}"
     bounds = "tight" if looseness == 1 else f"{looseness} times too wide"
     figures = (outcome.largest_class, outcome.accuracy, outcome.low)
-    verdict = "worse than the largest class" if expected.worse else ""
+    verdict = "worse than the largest class" if outcome.worse else ""
     return [dependence, bounds, *(f"{figure:.3f}" for figure in figures), verdict]
 
 

@@ -1,11 +1,7 @@
 """An invented population for a declared domain: the sizes of its classes, and the values of attributes within each.
 
-Attributes of more cells tell more about the class than those of few. They come in families that say much the same; all
-families together classify 83 to 84 % of the rows of two classes of sizes 3:1. Everything follows from the domain, from
-public sizes of the classes and from how tightly the bounds are declared.
-
 Its rows are expected counts to release from, and samples to score models on. The released tables depend on one
-attribute at a time. So one population stands for rows of any dependence between its attributes, and a release from it
+attribute at a time. So one population serves for rows of any dependence between its attributes, and a release from it
 is scored on two samples: attributes independent within a class, and attributes in families. Public: everything follows
 from the domain and declared numbers.
 """
@@ -89,13 +85,9 @@ LONGEST_TAIL = 8
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Distribution:
-    """One attribute's values within every class.
+    """One attribute's rising codes, shape (values,), and cumulative probabilities, shape (classes, values).
 
-    Attributes:
-        codes: Shape (values,), int64, rising: grid codes or category codes.
-        cumulative: Shape (classes, values): probability of this code or a smaller one; the last is 1.
-        order: Shape (values,), int64: positions of the values from what tells most for one end of the classes to what
-            tells most for the other.
+    ``order``, shape (values,), is of positions: from the value that tells most for one end of the classes to the other.
     """
 
     codes: Integers
@@ -235,13 +227,7 @@ SEED = 2021
 
 @dataclass(frozen=True, slots=True, eq=False)
 class InventedRows:
-    """Rows of an invented population.
-
-    Attributes:
-        family: Number of attributes that say much the same; 1 where all are independent within a class.
-        classes: Shape (rows,), int64: class codes.
-        places: Per attribute, shape (rows,), int64: position of each row's code among the distribution's.
-    """
+    """Rows of an invented population: class codes, and positions among the codes of each attribute, shape (rows,)."""
 
     population: Population
     family: int

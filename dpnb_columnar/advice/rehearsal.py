@@ -1,8 +1,7 @@
 """Releases from an invented population: the errors of their tables, and how well their models classify its rows.
 
-``expect``: how well the models of a planned release would classify invented rows, and what would help. ``advise``: what
-each mechanism would lose, and which one to choose. No public fact says how attributes depend on each other, how unequal
-classes are (unless that is declared) or how tightly bounds are declared. So these are rehearsed.
+No public fact says how attributes depend on each other, how unequal classes are (unless that is declared) or how
+tightly bounds are declared. So these are rehearsed.
 """
 
 from __future__ import annotations
@@ -167,6 +166,11 @@ class RehearsalOutcome:
         """Accuracy of ordinary naive Bayes without noise, less that of the releases."""
         return self.without_noise - self.accuracy
 
+    @property
+    def worse(self) -> bool:
+        """Whether models are expected to be worse than always predicting the largest class."""
+        return self.accuracy < self.largest_class - BELOW
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Release:
@@ -311,11 +315,6 @@ class Expectation:
     scenario: Scenario
     outcome: RehearsalOutcome
 
-    @property
-    def worse(self) -> bool:
-        """Whether the models are expected to be worse than always predicting the largest class."""
-        return is_worse(self.outcome)
-
 
 @dataclass(frozen=True, slots=True)
 class Remedy:
@@ -379,7 +378,7 @@ def expected_below(planned: ReleasePlan, rows: int) -> Expectation | None:
 def worst(expectations: Sequence[Expectation]) -> Expectation | None:
     """Find the scenario in which models are furthest below the largest class; None if they are nowhere below it."""
     return min(
-        (each for each in expectations if each.worse),
+        (each for each in expectations if each.outcome.worse),
         key=lambda each: each.outcome.accuracy - each.outcome.largest_class,
         default=None,
     )
@@ -417,14 +416,9 @@ def _best(
             report_work(draws)
             continue
         outcome = _outcome(planned, expected.scenario, rows, draws, expected.outcome.family)
-        if not is_worse(outcome):
+        if not outcome.worse:
             found.append(Remedy(mechanism, weights, budget.epsilon, outcome.accuracy))
     return max(found, key=lambda remedy: remedy.accuracy, default=None)
-
-
-def is_worse(outcome: RehearsalOutcome) -> bool:
-    """Return whether models are expected to be worse than always predicting the largest class."""
-    return outcome.accuracy < outcome.largest_class - BELOW
 
 
 MAJORITY = "majority"
@@ -459,7 +453,7 @@ class Prospect:
     @property
     def worse(self) -> bool:
         """Whether its models are expected to be worse than always predicting the largest class, on any bounds."""
-        return any(map(is_worse, self.outcomes))
+        return any(outcome.worse for outcome in self.outcomes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -504,14 +498,6 @@ class Advice:
         for prospect in losses:
             found.setdefault(prospect.mechanism, prospect)
         return tuple(found.values())
-
-    @property
-    def recommended(self) -> str:
-        return self.best.mechanism
-
-    @property
-    def recommended_weights(self) -> str:
-        return self.best.weights
 
 
 def _preferred(prospects: Sequence[Prospect]) -> Prospect:

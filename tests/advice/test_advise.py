@@ -71,7 +71,7 @@ def test_candidates_are_rehearsed_with_every_weights_that_suit_them() -> None:
         *(("adaptive-histogram", weights) for weights in ("none", "tempered", "calibrated")),
         ("majority", "none"),
     ]
-    assert found.ranked[0].mechanism == found.recommended
+    assert found.ranked[0].mechanism == found.best.mechanism
     assert len(found.ranked) == 4
     assert found.rows == 20_000
 
@@ -181,8 +181,8 @@ def test_what_auto_takes_is_recommended_else_what_loses_least(
     losses: dict[str, tuple[float, float]], recommended: str
 ) -> None:
     found = Advice(1000, tuple(loses(name, *pair) for name, pair in losses.items()), TAKEN)
-    assert f"{found.recommended} {found.recommended_weights}" == recommended
-    assert found.ranked[0].mechanism == found.recommended
+    assert f"{found.best.mechanism} {found.best.weights}" == recommended
+    assert found.ranked[0].mechanism == found.best.mechanism
     assert len(found.ranked) == len({name.split()[0] for name in losses})
 
 
@@ -190,7 +190,7 @@ def test_where_the_budget_is_too_small_for_what_auto_takes_it_is_not_recommended
     starved = Budget(Fraction(1, 1000), division=parse_division("1:1000000000:1"))
     found = advise(DOMAIN, starved, 5000, automatic=Automatic("smooth", "none"))
     assert found.automatic.mechanism not in {each.mechanism for each in found.prospects}
-    assert found.recommended in {each.mechanism for each in found.prospects}
+    assert found.best.mechanism in {each.mechanism for each in found.prospects}
 
 
 @pytest.mark.parametrize("mechanism", ["auto", "smooth", "histogram", "paper"])
@@ -201,7 +201,7 @@ def test_plan_recommends_what_auto_takes_whatever_is_planned(mechanism: str) -> 
     planned = plan(DOMAIN, Budget(Fraction(1)), attribute_weights="auto", rows=20_000)
     taken, weights = planned.mechanism.name, planned.attribute_weights
     assert advised.automatic == Automatic(taken, weights or "none")
-    assert (advised.recommended, advised.recommended_weights) == (taken, weights or "none")
+    assert (advised.best.mechanism, advised.best.weights) == (taken, weights or "none")
     assert f"recommended: {taken} with" in repr(ahead)
     assert (f"mechanism {taken}: chosen by auto, since" in repr(ahead)) is (mechanism == "auto")
 
@@ -212,13 +212,13 @@ def test_the_weights_that_auto_takes_are_rehearsed_and_recommended(rows: int, we
     domain, budget = census(12), Budget(Fraction(1, 10))
     assert what_auto_takes(domain, budget, rows).weights == weights
     found = advise(domain, budget, rows)
-    assert (found.recommended, found.recommended_weights) == (found.automatic.mechanism, weights)
+    assert (found.best.mechanism, found.best.weights) == (found.automatic.mechanism, weights)
     rehearsed = {each.weights for each in found.prospects if each.mechanism == found.automatic.mechanism}
     assert rehearsed == {"none", "tempered", "calibrated", weights}
 
 
 def below(expectations: tuple[Expectation, ...]) -> list[bool]:
-    return [each.worse for each in expectations]
+    return [each.outcome.worse for each in expectations]
 
 
 @pytest.mark.slow
