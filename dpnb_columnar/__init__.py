@@ -72,8 +72,13 @@ __all__ = [
 ]
 
 
-PLACES = {"Domain": "domain", "Error": "errors", "Model": "api.model", "Statistics": "core.queries.statistics"}
-"""Modules of the classes, for annotations; functions are those of ``api``."""
+PLACES = {
+    "Domain": "domain.domain_text",
+    "Error": "errors",
+    "Model": "api.model",
+    "Statistics": "core.queries.statistics",
+}
+"""Modules of the classes, for annotations (a domain is shown by ``domain_text``); functions are those of ``api``."""
 
 if not TYPE_CHECKING:  # a type checker that sees this function takes every name, misspelt or not, for Any
 

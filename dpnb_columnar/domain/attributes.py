@@ -111,20 +111,12 @@ class Numeric:
     A value v becomes the code ``floor((clamp(v, lower, upper) - lower) / step + 1/2)``, an integer in ``0..cells``.
     With ``transform = log1p`` the code is then carried to an even scale of ``log(1 + value)``; the map goes from code
     to code, so every engine counts the same integers and no engine computes a logarithm.
-
-    Attributes:
-        name: Column name.
-        lower, upper: Declared bounds, in the column's unit; values outside are clamped.
-        step: Grid width, in the column's unit; ``(upper - lower) / step`` is a whole number of at most 2**32.
-        transform: Public map applied to the gridded value.
-        missing_values: Values that mean "missing", as documented by the codebook.
-        missing: Treatment of a row without a value; None where none is declared.
     """
 
     name: str
     lower: Fraction
     upper: Fraction
-    step: Fraction
+    step: Fraction  # ``(upper - lower) / step`` is a whole number of at most 2**32
     transform: Transform = Transform.IDENTITY
     missing_values: tuple[Fraction, ...] = ()
     missing: Missing | None = None
@@ -162,37 +154,25 @@ def scale_codes(attribute: Numeric, codes: Integers) -> Integers:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """A category that several values of the data are merged into by a public map.
+    """A category that several values of the data are merged into by a public map."""
 
-    Attributes:
-        name: The category, one of the attribute's ``values``.
-        members: Values of the data as text, each once, in the order of ``in_order``; ranges written out.
-    """
-
-    name: str
-    members: tuple[str, ...]
+    name: str  # one of the attribute's ``values``
+    members: tuple[str, ...]  # values of the data as text, each once, in the order of ``in_order``; ranges written out
 
 
 @dataclass(frozen=True)
 class Categorical:
     """A categorical attribute: the codebook's list of values, or of groups of them.
 
-    Attributes:
-        name: Column name.
-        values: Categories as text, in declared order; the position is the code. One that is a number matches the
-            data by value (``names.declared_number``), any other by its text; booleans are ``true`` and ``false``.
-        missing: Treatment of a row without a value, or with one that is in no category; None where none is declared.
-            As a category of its own it is coded ``len(values)``.
-        missing_values: Values of the data that mean "missing".
-        groups: Categories that stand for other values than their own name, in the order of ``values``. A category
-            without a group stands for itself.
+    A category's position is its code. One that is a number matches the data by value (``names.declared_number``), any
+    other by its text; booleans are ``true`` and ``false``.
     """
 
     name: str
     values: tuple[str, ...]
-    missing: Missing | None = None
+    missing: Missing | None = None  # of a row with a value in no category, too; as a category its code is the last
     missing_values: tuple[str, ...] = ()
-    groups: tuple[Group, ...] = ()
+    groups: tuple[Group, ...] = ()  # categories of other values than their own name, in the order of ``values``
 
     @cached_property
     def members(self) -> Mapping[str, int]:

@@ -14,9 +14,7 @@ Numbers compare with the column as a 64-bit float, text compares with the column
 FALSE are the texts of boolean columns. Nulls follow SQL's three-valued logic. Nothing else parses, so a condition in a
 file from elsewhere can call no function and read no table, and every engine is given the tree below, never the text.
 
-The parser (``domain.field_reader``) is our own because a library's would read too much: sqlglot reads all of SQL,
-nearly all of which would have to be refused, and its import takes 0.3 seconds in every command that reads a domain
-(0.06 here).
+The parser is in ``domain.field_reader``.
 """
 
 from __future__ import annotations

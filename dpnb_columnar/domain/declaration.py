@@ -50,7 +50,7 @@ from dpnb_columnar.domain.field_reader import (
     parse_condition,
     parse_json,
 )
-from dpnb_columnar.domain.names import TRUTHS, exact_number, identity, listed, number_text, quoted
+from dpnb_columnar.domain.names import TRUTHS, identity, listed, number_text, quoted
 from dpnb_columnar.domain.words import (
     LONGEST,
     LONGEST_TEXT,
@@ -170,42 +170,16 @@ DOMAIN_KEY = "dpnb_columnar.domain"
 
 
 def read_domain(name: str, document: object, source: str, *, other_keys: Sequence[str] = ()) -> Domain:
-    """Read a declaration that must have a label.
-
-    Args:
-        name: Name of the data set, used in messages and in the model.
-        document: The declaration, as for ``read_declaration``.
-        source: File of the declaration, named in the error.
-        other_keys: Keys beside those of the declaration that others read.
-
-    Raises:
-        DomainError: If the declaration has faults; the error holds all of them.
-    """
-    reader = DeclarationReader(name)
-    domain = reader.domain(document, (*DOMAIN_KEYS, *other_keys))
-    reader.raise_faults(source)
-    assert domain is not None
+    """Read a declaration that must have a label, as ``read_declaration``."""
+    domain = DeclarationReader(name).domain(document, (*DOMAIN_KEYS, *other_keys), source, labelled=True)
+    assert isinstance(domain, Domain)
     return domain
 
 
 def read_declaration(name: str, document: object, source: str, *, other_keys: Sequence[str] = ()) -> Declaration:
-    """Read a declaration; one without ``label`` is still to be labelled.
-
-    Args:
-        name: Name of the data set, used in messages and in the model.
-        document: The declaration: tables as mappings, numbers as int, Decimal or text.
-        source: File of the declaration, named in the error.
-        other_keys: Keys beside those of the declaration that others read.
-
-    Raises:
-        DomainError: If the declaration has faults; the error holds all of them.
-    """
-    if not isinstance(document, Mapping) or "label" in document:
-        return read_domain(name, document, source, other_keys=other_keys)
-    reader = DeclarationReader(name)
-    domain = reader.unlabelled(document, (*DOMAIN_KEYS, *other_keys))
-    reader.raise_faults(source)
-    return domain
+    """Read a declaration of mappings, whose numbers are int, Decimal or text; the DomainError holds all its faults."""
+    labelled = not isinstance(document, Mapping) or "label" in document
+    return DeclarationReader(name).domain(document, (*DOMAIN_KEYS, *other_keys), source, labelled=labelled)
 
 
 class DeclarationReader(FieldReader):
@@ -217,10 +191,6 @@ class DeclarationReader(FieldReader):
         self.place = quoted(name)
         self.has_flags = False
 
-    def raise_faults(self, source: str) -> None:
-        if self.faults:
-            raise DomainError(source, first_faults(self.faults))
-
     def table(self, document: object, place: str, keys: Sequence[str]) -> Mapping[str, Any] | None:
         """Read a mapping as a ``FieldReader`` does; the first flag of allocated values is refused with its remedy."""
         if not isinstance(document, Mapping) or not (flags := [key for key in FLAG_KEYS if key in document]):
@@ -231,12 +201,13 @@ class DeclarationReader(FieldReader):
         self.has_flags = True
         return super().table({key: value for key, value in document.items() if key not in FLAG_KEYS}, place, keys)
 
-    def domain(self, document: object, keys: Sequence[str]) -> Domain | None:
+    def domain(self, document: object, keys: Sequence[str], source: str, *, labelled: bool) -> Declaration:
+        """Read a declaration, with a label or without; a DomainError names the file of one with faults."""
         table = self.table(document, self.place, keys)
         if table is None:
-            return None
+            raise DomainError(source, first_faults(self.faults))
         self.check_name(self.data_set, self.place)
-        label = self.label(table.get("label"), f"{self.place}.label")
+        label = self.label(table.get("label"), f"{self.place}.label") if labelled else None
         attributes = self.attributes(table)
         if label is not None:
             for attribute in attributes:
@@ -246,19 +217,13 @@ class DeclarationReader(FieldReader):
                     self.fault(place, "the label is read from this column, so it cannot be an attribute as well")
         columns = [*(() if label is None else label.columns), *(each.name for each in attributes)]
         shared = self.unit_and_weight(table, columns)
-        if label is None or self.faults:
-            return None
-        domain = Domain(self.data_set, label, attributes, **shared)
-        return with_words(self, domain, table, self.place)
-
-    def unlabelled(self, document: Mapping[str, Any], keys: Sequence[str]) -> UnlabelledDomain:
-        table = self.table(document, self.place, keys) or {}
-        self.check_name(self.data_set, self.place)
-        attributes = self.attributes(table)
-        columns = [each.name for each in attributes]
-        shared = self.unit_and_weight(table, columns)
-        domain = UnlabelledDomain(self.data_set, attributes, **shared)
-        return with_words(self, domain, table, self.place)
+        domain: Declaration = UnlabelledDomain(self.data_set, attributes, **shared)
+        if label is not None:
+            domain = Domain(self.data_set, label, attributes, **shared)
+        domain = with_words(self, domain, table, self.place)
+        if self.faults:
+            raise DomainError(source, first_faults(self.faults))
+        return domain
 
     def label(self, document: object, place: str) -> Label | None:
         if document is None:
@@ -560,11 +525,7 @@ class DeclarationReader(FieldReader):
         if key == "cap" and key not in table:
             self.fault(f"{place}.cap", "missing: the most that one row weighs, declared and not taken from the rows")
             return None
-        try:
-            return exact_number(table.get(key, 1 if key == "step" else 0))
-        except ValueError as error:
-            self.fault(f"{place}.{key}", str(error))
-            return None
+        return self.exact(table.get(key, 1 if key == "step" else 0), f"{place}.{key}")
 
 
 def grid_fault(attribute: Numeric, place: str) -> Fault | None:

@@ -1,6 +1,6 @@
 """The declared domain: public facts about a data set, fixed before its rows are read (docs/privacy.md, section 1).
 
-The types and their canonical document alone; the same in words stands in ``domain.domain_text``.
+The types and their canonical document alone; ``domain.domain_text`` shows them to people.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 from fractions import Fraction
 from functools import cached_property
-from importlib import import_module
 from typing import Any
 
 from dpnb_columnar.domain.attributes import (
@@ -43,14 +42,10 @@ class Unit:
 
     Which rows of a unit count is a function of its own rows alone. Rows without a value in one of the columns belong to
     no unit, and do not count.
-
-    Attributes:
-        columns: Columns that together name a row's unit.
-        rows: The most rows of one unit that count, 1 to ``MOST_UNIT_ROWS``.
     """
 
     columns: tuple[str, ...]
-    rows: int
+    rows: int  # the most that count, 1 to ``MOST_UNIT_ROWS``
 
 
 MOST_WEIGHT_STEPS = 2**20  # most steps of one row's weight: sums over 2^42 rows stay within 64-bit integers
@@ -88,21 +83,13 @@ class Weight:
 
 @dataclass(frozen=True)
 class Label:
-    """The prediction target: a column with declared classes, or a condition over columns.
+    """The prediction target: a column with declared classes, or a condition over columns."""
 
-    Attributes:
-        classes: Class names. With a condition there are two: where it is false, then where it is true.
-        column: Column that holds the class as text; ``None`` when ``condition`` is given.
-        condition: Condition with public constants; where it is null, the row is dropped.
-        missing_values: Values of the label's columns that mean "missing".
-        groups: Classes that stand for other values of the column than their own name.
-    """
-
-    classes: tuple[str, ...]
-    column: str | None = None
-    condition: Condition | None = None
-    missing_values: tuple[str, ...] = ()
-    groups: tuple[Group, ...] = ()
+    classes: tuple[str, ...]  # of a condition two: where it is false, then where it is true
+    column: str | None = None  # holds the class as text; None if there is a condition
+    condition: Condition | None = None  # where it is null, the row is dropped
+    missing_values: tuple[str, ...] = ()  # of the label's columns
+    groups: tuple[Group, ...] = ()  # classes of other values of the column than their own name
 
     @property
     def categories(self) -> Categorical:
@@ -137,14 +124,9 @@ class Provenance:
         return {key: text for key, text in texts.items() if text}
 
 
-def _words() -> Any:
-    """Import what shows a domain to people, by its name: it stands above the types, which need none of it to count."""
-    return import_module("dpnb_columnar.domain.domain_text")
-
-
-@dataclass(frozen=True, kw_only=True)
-class _Declared(ABC):
-    """What a domain declares beside its columns, with a label or without one; ``Domain`` describes it."""
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Declared(ABC):
+    """What a domain declares beside its columns; ``domain_text`` adds how it is shown to people."""
 
     unit: Unit | None = None
     available_unit: tuple[str, ...] = field(default=(), compare=False)
@@ -164,7 +146,7 @@ class _Declared(ABC):
     @property
     def shared_fields(self) -> dict[str, Any]:
         """These fields by name, for another domain of the same rows."""
-        return {each.name: getattr(self, each.name) for each in fields(_Declared)}
+        return {each.name: getattr(self, each.name) for each in fields(Declared)}
 
     @property
     def counted_columns(self) -> tuple[str, ...]:
@@ -178,21 +160,9 @@ class _Declared(ABC):
         """The weight of every row; None under a unit, where a row that counts has that of others too."""
         return self.weight if self.unit is None else None
 
-    def __str__(self) -> str:
-        """Show the domain as a table of its attributes."""
-        return str(_words().table_of(self))
-
-    def __repr__(self) -> str:
-        """Name the domain, what it predicts and its attributes, the first of them, in a few lines."""
-        return str(_words().summary_of(self))
-
-    def _repr_html_(self) -> str:
-        """Show the domain in a notebook: what it predicts, whose rows they are, and its first attributes."""
-        return str(_words().html_of(self))
-
 
 @dataclass(frozen=True, repr=False)
-class Domain(_Declared):
+class Domain(Declared):
     """Everything public about a data set.
 
     Attributes:
@@ -273,18 +243,11 @@ class Domain(_Declared):
 
 
 @dataclass(frozen=True, repr=False)
-class UnlabelledDomain(_Declared):
-    """A domain whose label is still to be chosen.
-
-    Attributes:
-        name: Name of the data set.
-        attributes: Every column that may serve as an attribute or as the label, in order.
-        unit, available_unit, available_person, titles, value_labels, weight, available_weight: As of a ``Domain``.
-        universe, provenance: Likewise.
-    """
+class UnlabelledDomain(Declared):
+    """A domain whose label is still to be chosen."""
 
     name: str
-    attributes: tuple[Attribute, ...]
+    attributes: tuple[Attribute, ...]  # every column that may serve as an attribute or as the label
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -312,39 +275,27 @@ AVAILABLE_KEYS = ("available_unit", "available_person", "available_weight")
 
 def document_of(domain: Declaration, *, defaults: bool = True, words: bool = True) -> dict[str, Any]:
     """Write the declaration of a domain in canonical form: every default written out, numbers as exact text."""
-    label = {} if isinstance(domain, UnlabelledDomain) else {"label": _label_document(domain.label)}
-    unit = {} if domain.unit is None else {"unit": unit_document(domain.unit)}
-    weight = {} if domain.weight is None else {"weight": weight_document(domain.weight)}
-    available: dict[str, Any] = {"available_unit": [*domain.available_unit]} if domain.available_unit else {}
-    if (person := domain.available_person) is not None:
-        available["available_person"] = unit_document(person)
-    if domain.available_weight is not None:
-        available["available_weight"] = weight_document(domain.available_weight)
-    return {
-        **label,
-        **unit,
-        **weight,
-        **available,
-        "attributes": {
-            attribute.name: attribute_document(attribute, defaults=defaults) for attribute in domain.attributes
-        },
-        **(words_document(domain) if words else {}),
+    document: dict[str, Any] = {
+        "label": None if isinstance(domain, UnlabelledDomain) else _label_document(domain.label),
+        "unit": domain.unit and unit_document(domain.unit),
+        "weight": domain.weight and weight_document(domain.weight),
+        "available_unit": [*domain.available_unit],
+        "available_person": domain.available_person and unit_document(domain.available_person),
+        "available_weight": domain.available_weight and weight_document(domain.available_weight),
+        "attributes": {each.name: attribute_document(each, defaults=defaults) for each in domain.attributes},
     }
+    if words:
+        titles = {name: domain.titles[name] for name in domain.columns if name in domain.titles}
+        labels = {name: dict(domain.value_labels[name]) for name in domain.columns if domain.value_labels.get(name)}
+        provenance = domain.provenance and domain.provenance.known()
+        document |= zip(WORD_KEYS, (titles, labels, domain.universe, provenance), strict=True)
+    return {key: value for key, value in document.items() if value or key == "attributes"}
 
 
 def unit_document(unit: Unit) -> dict[str, Any]:
     """Write the declaration of a unit."""
     columns = {"column": unit.columns[0]} if len(unit.columns) == 1 else {"columns": [*unit.columns]}
     return {**columns, "rows": unit.rows}
-
-
-def words_document(domain: Declaration) -> dict[str, Any]:
-    """Write what a declaration says for people alone, as ``document_of`` does; empty where it has no such words."""
-    titles = {name: domain.titles[name] for name in domain.columns if name in domain.titles}
-    labels = {name: dict(domain.value_labels[name]) for name in domain.columns if domain.value_labels.get(name)}
-    provenance = None if domain.provenance is None else domain.provenance.known()
-    values = (titles, labels, domain.universe, provenance)
-    return {key: value for key, value in zip(WORD_KEYS, values, strict=True) if value}
 
 
 def digest(domain: Declaration) -> str:
@@ -356,48 +307,32 @@ def digest(domain: Declaration) -> str:
 
 def attribute_document(attribute: Attribute, *, defaults: bool = True) -> dict[str, Any]:
     """Write the declaration of one attribute, as ``document_of`` does."""
+    missing = attribute.missing and attribute.missing.value
     document: dict[str, Any]
+    more: dict[str, Any]
     if isinstance(attribute, Numeric):
         document = {name: number_text(getattr(attribute, name)) for name in ("lower", "upper", "step")}
         if not defaults and attribute.step == default_step(attribute.lower, attribute.upper):
             del document["step"]
-        if attribute.transform is not Transform.IDENTITY:
-            document["transform"] = attribute.transform.value
-        if attribute.missing_values:
-            document["missing_values"] = list(missing_texts(attribute))
-        if attribute.missing is not None:
-            document["missing"] = attribute.missing.value
-        return document
-    document = {"values": list(attribute.values)}
-    if attribute.groups:
-        document["groups"] = {group.name: compress_members(group.members) for group in attribute.groups}
-    if attribute.missing is not None:
-        document["missing"] = attribute.missing.value
-    if attribute.missing_values:
-        document["missing_values"] = list(attribute.missing_values)
-    return document
+        transform = None if attribute.transform is Transform.IDENTITY else attribute.transform.value
+        more = {"transform": transform, "missing_values": [*missing_texts(attribute)], "missing": missing}
+    else:
+        document, groups = {"values": [*attribute.values]}, _group_documents(attribute.groups)
+        more = {"groups": groups, "missing": missing, "missing_values": [*attribute.missing_values]}
+    return document | {key: value for key, value in more.items() if value}
+
+
+def _group_documents(groups: tuple[Group, ...]) -> dict[str, list[str]]:
+    return {group.name: compress_members(group.members) for group in groups}
 
 
 def _label_document(label: Label) -> dict[str, Any]:
-    document: dict[str, Any] = {"classes": list(label.classes)}
-    if label.condition is not None:
-        document["condition"] = label.condition.text
-    else:
-        document["column"] = label.column
-    if label.groups:
-        document["groups"] = {group.name: compress_members(group.members) for group in label.groups}
-    if label.missing_values:
-        document["missing_values"] = list(label.missing_values)
-    return document
+    target = {"column": label.column} if label.condition is None else {"condition": label.condition.text}
+    more: dict[str, Any] = {"groups": _group_documents(label.groups), "missing_values": [*label.missing_values]}
+    return {"classes": [*label.classes], **target, **{key: value for key, value in more.items() if value}}
 
 
 def weight_document(weight: Weight) -> dict[str, Any]:
     """Write the declaration of a weight, as ``document_of`` does."""
-    counted = {"unit": [*weight.unit]} if weight.unit else {}
-    return {
-        **counted,
-        "column": weight.column,
-        "cap": number_text(weight.cap),
-        "step": number_text(weight.step),
-        "missing": number_text(weight.missing),
-    }
+    numbers = {key: number_text(getattr(weight, key)) for key in ("cap", "step", "missing")}
+    return {**({"unit": [*weight.unit]} if weight.unit else {}), "column": weight.column, **numbers}

@@ -49,8 +49,10 @@ class _Column:
         if self.attribute is None:
             return True
         if isinstance(self.attribute, Numeric):
-            number = _number(value)
-            return number is not None and self.attribute.lower <= exact_number(number) <= self.attribute.upper
+            try:
+                return self.attribute.lower <= exact_number(value) <= self.attribute.upper
+            except ValueError:
+                return False
         return identity(value) in map(identity, self.attribute.members)
 
 
@@ -197,13 +199,6 @@ def _listed(names: Sequence[str], near: str = "") -> str:
     first = list(dict.fromkeys([*close, *names]))[:MOST_LISTED]
     more = len(names) - len(first)
     return ", ".join(first) + (f" and {more} more" if more else "")
-
-
-def _number(value: str) -> str | None:
-    try:
-        return number_text(exact_number(value))
-    except ValueError:
-        return None
 
 
 DomainT = TypeVar("DomainT", bound=Domain | UnlabelledDomain)

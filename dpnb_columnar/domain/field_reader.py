@@ -146,10 +146,14 @@ class FieldReader:
         if key not in table:
             self.fault(f"{place}.{key}", "missing: bounds are declared, never taken from the rows")
             return None
+        return self.exact(table[key], f"{place}.{key}")
+
+    def exact(self, value: object, place: str) -> Fraction | None:
+        """Read an exact number; None where it is none."""
         try:
-            return exact_number(table[key])
+            return exact_number(value)
         except ValueError as error:
-            self.fault(f"{place}.{key}", str(error))
+            self.fault(place, str(error))
             return None
 
     def numbers(self, table: Mapping[str, Any], key: str, place: str) -> tuple[Fraction, ...]:
@@ -157,13 +161,8 @@ class FieldReader:
         if not isinstance(values, list) or len(values) > LARGEST_DECLARATION:
             self.fault(f"{place}.{key}", f"expected a list of at most {LARGEST_DECLARATION} numbers")
             return ()
-        numbers = []
-        for value in values:
-            try:
-                numbers.append(exact_number(value))
-            except ValueError as error:
-                self.fault(f"{place}.{key}", str(error))
-        return tuple(numbers)
+        read = [self.exact(value, f"{place}.{key}") for value in values]
+        return tuple(number for number in read if number is not None)
 
     def texts(
         self, values: object, place: str, what: str, least: int = 0, most: int = LARGEST_DECLARATION
@@ -185,8 +184,7 @@ class FieldReader:
                 self.fault(place, f"expected text or a whole number, found {excerpt(value)}; quote it if it is a name")
         for text in texts:
             self.check_printable(text, place)
-        repeated = [text for text, times in Counter(texts).items() if times > 1]
-        if repeated:
+        if repeated := [text for text, times in Counter(texts).items() if times > 1]:
             self.fault(place, f"{listed(repeated)} appear more than once")
         return tuple(texts)
 
@@ -353,8 +351,8 @@ class _Parser:
 
 
 def _tokens(text: str) -> Iterator[tuple[str, str, int]]:
-    offset = _after_space(text, 0)
-    while offset < len(text):
+    offset = 0
+    while (offset := len(text) - len(text[offset:].lstrip())) < len(text):
         match = TOKEN.match(text, offset)
         if match is None:
             raise ValueError(
@@ -372,11 +370,5 @@ def _tokens(text: str) -> Iterator[tuple[str, str, int]]:
             yield "text", value.replace("''", "'"), offset
         else:
             yield kind, value, offset
-        offset = _after_space(text, match.end())
+        offset = match.end()
     yield "end", "", len(text)
-
-
-def _after_space(text: str, position: int) -> int:
-    while position < len(text) and text[position].isspace():
-        position += 1
-    return position

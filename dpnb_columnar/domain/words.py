@@ -1,8 +1,7 @@
 """Words of a codebook for columns (EDUC = Educational attainment), values (RACE 1 = White), persons and their source.
 
-Public, and for people alone: nothing is computed from them. They are in no comparison of domains and not in their
-digest, so files whose words differ are counted together; titles and labels of the first file stay, and the rows are
-those of all universes and of all sources.
+Public, and for people alone: they are in no comparison of domains and not in their digest. Of files whose words differ
+titles and labels of the first stay, and the rows are those of all universes and of all sources.
 """
 
 from __future__ import annotations
