@@ -63,13 +63,12 @@ kinds; x is a coordinate of |X| in which density, A and B are analytic, A falls,
 from __future__ import annotations
 
 import math
-from abc import abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache, lru_cache
 from itertools import pairwise
-from typing import Protocol, TypeVar
+from typing import ClassVar, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 from flint import acb, arb, arb_mat, ctx, fmpq
@@ -92,32 +91,6 @@ AROUND_ZERO, NARROWEST = (-1 / 32, 1 / 16), 2.0**-12
 
 Term = tuple[arb, arb, arb]
 """A weight, a value of A and a value of B."""
-
-
-class Score(Protocol):
-    """A standard shape's density and score as analytic functions of a coordinate x of |X|, at a parameter sigma.
-
-    For sigma E exp(-m A) <= 2 exp(m^2/(2 sigma^2)) for every m >= 0. Panels begin at ``start``.
-    """
-
-    @property
-    def sigma(self) -> fmpq: ...
-
-    @property
-    def start(self) -> arb: ...
-
-    def at(self, x: acb) -> tuple[acb, acb, acb]:
-        """Enclose density, A and B over a ball of coordinates; not finite where one of them may have a pole."""
-
-    def before(self) -> Term:
-        """Bound the mass before ``start``, with balls that hold all A and B there."""
-
-    def beyond(self, x: arb) -> tuple[arb, arb]:
-        """Bound the mass beyond x, and all B there."""
-
-    def largest_shift(self) -> arb:
-        """Bound all B."""
-
 
 Ball = TypeVar("Ball", arb, acb)
 
@@ -173,13 +146,13 @@ class Cumulants:
         return (within + 2 * exponent.exp() * (shifted * self.shift_beyond).cosh()).upper()
 
 
-def cumulants(score: Score, beta: arb, speed: arb) -> Cumulants | None:
+def cumulants(shape: Shape, beta: arb, speed: arb) -> Cumulants | None:
     """Divide the coordinate into panels; None unless beta < sigma, and if no panel is short enough."""
-    tilt, bound = beta / score.sigma, (score.largest_shift() * speed).upper()
+    tilt, bound = beta / rational(shape.sigma), (shape.largest_shift() * speed).upper()
     if not tilt < 1:
         return None
     low, high = -_farthest(tilt, bound, 0), float((2 * (beta + bound)).upper()) + 1e-9
-    end, reach, shift_beyond = _end(score, tilt, speed)
+    end, reach, shift_beyond = _end(shape, tilt, speed)
     probes = [arb(mu) for limit in (low, high) for mu in limit / np.geomspace(1, max(-low, high), PROBES)]
 
     def error(mu: arb, term: Term) -> arb:
@@ -189,11 +162,11 @@ def cumulants(score: Score, beta: arb, speed: arb) -> Cumulants | None:
     def small(term: Term) -> bool:
         return all(error(mu, term) < PANEL_ERROR for mu in probes)
 
-    terms = [score.before()]
-    x, length = score.start, LONGEST
+    terms = [shape.before()]
+    x, length = shape.start, LONGEST
     while x < end:
         length = min(2 * length, LONGEST)
-        while (panel := _panel(score, x, min(x + length, end), small)) is None:
+        while (panel := _panel(shape, x, min(x + length, end), small)) is None:
             length /= 2
             if length < SHORTEST:
                 return None
@@ -209,42 +182,42 @@ def _farthest(tilt: arb, bound: arb, exponent: int) -> float:
     return float(((bound + root) / gap).upper()) + 1e-9
 
 
-def _end(score: Score, tilt: arb, speed: arb) -> tuple[arb, arb, arb]:
+def _end(shape: Shape, tilt: arb, speed: arb) -> tuple[arb, arb, arb]:
     """Find the end of the last panel, with W and the bound of B beyond it.
 
     There the mass beyond is small for every mu that is nearer than those for which the cruder bound is enough.
     """
-    end = score.start
+    end = shape.start
     while True:
         end = end + arb(1) / 4
-        mass, shift = score.beyond(end)
-        if mass < arb(-MASS_EXPONENT).exp() and score.at(acb(end))[1].real < 0:
+        mass, shift = shape.beyond(end)
+        if mass < arb(-MASS_EXPONENT).exp() and shape.at(acb(end))[1].real < 0:
             reach, shifted = (-2 * mass.log()).sqrt().lower(), (shift * speed).upper()
             if reach > tilt * _farthest(tilt, shifted, 1) + (shifted * shifted + 2 * MASS_EXPONENT).sqrt():
                 return end, reach, shift.upper()
 
 
-def _panel(score: Score, start: arb, end: arb, small: Callable[[Term], bool]) -> list[Term] | None:
+def _panel(shape: Shape, start: arb, end: arb, small: Callable[[Term], bool]) -> list[Term] | None:
     """Integrate over a panel by the rule of fewest nodes whose error is small; None if it has to be shorter."""
     middle, half = (start + end) / 2, (end - start) / 2
     wide, high = Fraction(ELLIPSE**2 + 1, 2 * ELLIPSE), Fraction(ELLIPSE**2 - 1, 2 * ELLIPSE)
     box = acb(arb(middle, (half * rational(wide)).upper()), arb(0, (half * rational(high)).upper()))
-    density, dilation, shift = score.at(box)
+    density, dilation, shift = shape.at(box)
     if not (density.is_finite() and dilation.is_finite() and shift.is_finite()):
         return None
     most = 8 * half * density.abs_upper() / (1 - arb(1) / ELLIPSE)
     for order in ORDERS:
         error = (most / arb(ELLIPSE) ** (2 * order), dilation.real, arb(shift.real.abs_upper()))
         if small(error):
-            values = ((weight, score.at(acb(middle + half * node))) for node, weight in _rule(order))
+            values = ((weight, shape.at(acb(middle + half * node))) for node, weight in _rule(order))
             return [error, *((weight * half * d.real, a.real, b.real) for weight, (d, a, b) in values)]
     return None
 
 
-def is_certified(score: Score, ratio_squared: Fraction, scale: Fraction) -> bool:
+def is_certified(shape: Shape, ratio_squared: Fraction, scale: Fraction) -> bool:
     """Prove log F(mu) <= mu^2/2 for every mu; False if no proof was found."""
     with ctx.workprec(PRECISION):
-        bounds = cumulants(score, arb(rational(ratio_squared)).sqrt(), 1 / arb(rational(scale)))
+        bounds = cumulants(shape, arb(rational(ratio_squared)).sqrt(), 1 / arb(rational(scale)))
         return bounds is not None and all(_cells(bounds))
 
 
@@ -280,14 +253,7 @@ ZOOMS, ZOOMED = 2, 9
 
 @dataclass(frozen=True, slots=True)
 class ScoreQuadrature:
-    """The two parts of a standard shape's score, as a quadrature over |X|.
-
-    Attributes:
-        log_weights: Logarithms of the nodes' probabilities, shape (nodes,).
-        dilation: 1 + x psi(x) at the nodes, shape (nodes,); at most 1, as the density falls from 0.
-        shift: |psi(x)| at the nodes, shape (nodes,).
-        sigma: A number for which E exp(-m (1 + X psi)) <= 2 exp(m^2 / (2 sigma^2)) for all m >= 0.
-    """
+    """A quadrature over |X|: logarithms of the nodes' probabilities, A (at most 1) and B at the nodes, and sigma."""
 
     log_weights: Floats
     dilation: Floats
@@ -296,7 +262,7 @@ class ScoreQuadrature:
 
     @classmethod
     def normalised(cls, log_weights: Floats, dilation: Floats, shift: Floats, sigma: float) -> ScoreQuadrature:
-        """Make scores of weights that are given in proportion, so that they add up to 1."""
+        """Make a quadrature of weights that are given in proportion."""
         top = float(np.max(log_weights))
         total = top + math.log(float(np.sum(np.exp(log_weights - top))))
         return cls(log_weights - total, dilation, shift, sigma)
@@ -343,10 +309,18 @@ REACH = 9.0
 
 
 class Shape(Standard, Protocol):
-    """A standard shape with a parameter sigma."""
+    """A standard shape with a parameter sigma; density and score are analytic functions of a coordinate x of |X|.
+
+    For sigma E exp(-m A) <= 2 exp(m^2/(2 sigma^2)) for every m >= 0. Panels begin at ``start``.
+    """
+
+    def __init__(self, sigma: Fraction) -> None: ...
 
     @property
     def sigma(self) -> Fraction: ...
+
+    @property
+    def start(self) -> arb: ...
 
     def log_deviation(self) -> float:
         """Compute the logarithm of the standard deviation."""
@@ -354,12 +328,20 @@ class Shape(Standard, Protocol):
     def scores(self, reach: float, nodes: int) -> ScoreQuadrature:
         """Compute a quadrature of so many nodes that holds the mass for all |Y| <= ``reach``."""
 
-    def score(self) -> Score:
-        """Return density and score in ball arithmetic."""
+    def at(self, x: acb) -> tuple[acb, acb, acb]:
+        """Enclose density, A and B over a ball of coordinates; not finite where one of them may have a pole."""
+
+    def before(self) -> Term:
+        """Bound the mass before ``start``, with balls that hold all A and B there."""
+
+    def beyond(self, x: arb) -> tuple[arb, arb]:
+        """Bound the mass beyond x, and all B there."""
+
+    def largest_shift(self) -> arb:
+        """Bound all B."""
 
 
-@dataclass(frozen=True, slots=True)
-class Calibrated:
+class Calibrated(NamedTuple):
     """A sigma, and a scale for kappa = 1 that is certified for it."""
 
     sigma: Fraction
@@ -370,6 +352,8 @@ class Calibrated:
 class ConcentratedNoise(Scaled):
     """Base of the concentrated families: Z = c X, X of a shape whose sigma and scale are calibrated to rho and beta."""
 
+    name: ClassVar[str]
+    shape: ClassVar[type[Shape]]
     rho: Fraction
     beta: Fraction
 
@@ -381,15 +365,6 @@ class ConcentratedNoise(Scaled):
                 f"{self.name} noise needs 0 < beta <= sqrt(2 rho) = {math.sqrt(2 * self.rho):.6g}, found beta = "
                 f"{float(self.beta):.6g}"
             )
-
-    @property
-    @abstractmethod
-    def name(self) -> str: ...
-
-    @property
-    @abstractmethod
-    def shape(self) -> Callable[[Fraction], Shape]:
-        """The standard shape as a function of sigma."""
 
     @property
     def cost(self) -> Concentrated:
@@ -405,7 +380,7 @@ class ConcentratedNoise(Scaled):
 
 
 @lru_cache(maxsize=256)
-def _scale(shape: Callable[[Fraction], Shape], rho: Fraction, beta: Fraction) -> Fraction:
+def _scale(shape: type[Shape], rho: Fraction, beta: Fraction) -> Fraction:
     """Compute the scale for kappa = sqrt(2 rho): that for kappa = 1 and beta/kappa, divided by kappa."""
     unit = calibrate(shape, _ratio_squared(rho, beta)).scale
     return upper(lambda: rational(unit) / arb(rational(2 * rho)).sqrt())
@@ -417,7 +392,7 @@ def _ratio_squared(rho: Fraction, beta: Fraction) -> Fraction:
 
 
 @lru_cache(maxsize=256)
-def calibrate(shape: Callable[[Fraction], Shape], ratio_squared: Fraction) -> Calibrated:
+def calibrate(shape: type[Shape], ratio_squared: Fraction) -> Calibrated:
     """Choose sigma for the least variance, and a scale for it: searched in floating point, then certified.
 
     The search decides how much noise there is, the certificate alone that it is private. Any sigma > beta is private at
@@ -439,7 +414,7 @@ def calibrate(shape: Callable[[Fraction], Shape], ratio_squared: Fraction) -> Ca
     speed, excess = Fraction(_speed(best, beta, nodes=800, orders=120, tolerance=1e-7)), FIRST_EXCESS
     while excess <= LARGEST_EXCESS:
         scale = (1 + excess) / speed
-        if is_certified(best.score(), ratio_squared, scale):
+        if is_certified(best, ratio_squared, scale):
             return Calibrated(best.sigma, scale)
         excess *= 2
     raise ArithmeticError(f"no scale of {shape.__name__} was certified for (beta/kappa)^2 = {ratio_squared}")
@@ -472,13 +447,25 @@ class StandardLaplaceLogNormal:
     The survival is R(x) = E exp(-x exp(-sigma Y)). Writing exp(-sigma Y) as a change of the normal density, the density
     is h(x) = exp(sigma^2/2) R(x exp(sigma^2)) / 2, and -h'(x)/h(x) = exp(3 sigma^2/2) R(x exp(2 sigma^2)) / R(x
     exp(sigma^2)), which is largest at 0.
+
+    The coordinate is x, X = |Z| exp(sigma^2) = exp(x). Let r = exp(-sigma Y) and R_k = E r^k exp(-X r). The density
+    of x is exp(-sigma^2/2) X R_0, A = 1 - X R_1/R_0, B = exp(sigma^2) R_1/R_0. A falls, since x is a sum of two
+    variables whose densities are log-concave, hence one itself, and A is its logarithm's derivative. B falls from
+    exp(3 sigma^2/2), since R_0 is a mixture of exponentials.
+
+    For a real X > 0, R_k is the trapezoidal rule over Y with steps h: for analytic f it is off by at most 2 M/(exp(2 pi
+    a/h) - 1), M bounding the integral of |f(y + ib)| over y for |b| < a (Trefethen and Weideman 2014, theorem 5.1).
+    Here M = exp(a^2/2 + k^2 sigma^2/2) for a <= pi/(2 sigma), where Re exp(-i sigma b) >= 0.
+
+    For X = c + d, c real, let E_c be the mean with weights in proportion to exp(-c r), and g = r - E_c r. Then
+    R_0/R_0(c) exp(d E_c r) = 1 + u, R_1/R_0 = E_c r + v/(1 + u), u = E_c (exp(-d g) - 1 + d g) and v = E_c g (exp(-d g)
+    - 1); so |u| <= |d|^2 S/2 and |v| <= |d| S, S = E_c g^2 exp(|g Re d|), which is at most the sum of its values for
+    either sign of g Re d.
     """
 
+    uniforms: ClassVar = 2
+    start: ClassVar = arb(-12)
     sigma: Fraction
-
-    @property
-    def uniforms(self) -> int:
-        return 2
 
     def magnitude(self, *uniforms: arb) -> arb | None:
         first, second = uniforms
@@ -507,9 +494,6 @@ class StandardLaplaceLogNormal:
         shift = np.exp(1.5 * variance + self._log_survival(x * math.exp(2 * variance)) - level)
         return ScoreQuadrature.normalised(log_x + level, 1 - x * shift, shift, float(self.sigma))
 
-    def score(self) -> Score:
-        return LaplaceLogNormalScore(rational(self.sigma))
-
     def _log_survival(self, x: Floats) -> Floats:
         """Compute log R by the trapezoidal rule over y, centred on the integrand's peak.
 
@@ -530,37 +514,8 @@ class StandardLaplaceLogNormal:
         log_survival: Floats = np.minimum(0, np.log(total) + peak[..., 0] - math.log(2 * math.pi) / 2)
         return log_survival.reshape(np.shape(x))
 
-
-# Minus the logarithms of the errors of sums over Y in ball arithmetic, to choose from.
-SUM_EXPONENTS = (110, 220, 440, 880, 1760)
-
-
-@dataclass(frozen=True, slots=True)
-class LaplaceLogNormalScore:
-    """The score of ``StandardLaplaceLogNormal`` by the coordinate x, X = |Z| exp(sigma^2) = exp(x).
-
-    Let r = exp(-sigma Y) and R_k = E r^k exp(-X r). The density of x is exp(-sigma^2/2) X R_0, A = 1 - X R_1/R_0, B =
-    exp(sigma^2) R_1/R_0. A falls, since x is a sum of two variables whose densities are log-concave, hence one itself,
-    and A is its logarithm's derivative. B falls from exp(3 sigma^2/2), since R_0 is a mixture of exponentials.
-
-    For a real X > 0, R_k is the trapezoidal rule over Y with steps h: for analytic f it is off by at most 2 M/(exp(2 pi
-    a/h) - 1), M bounding the integral of |f(y + ib)| over y for |b| < a (Trefethen and Weideman 2014, theorem 5.1).
-    Here M = exp(a^2/2 + k^2 sigma^2/2) for a <= pi/(2 sigma), where Re exp(-i sigma b) >= 0.
-
-    For X = c + d, c real, let E_c be the mean with weights in proportion to exp(-c r), and g = r - E_c r. Then
-    R_0/R_0(c) exp(d E_c r) = 1 + u, R_1/R_0 = E_c r + v/(1 + u), u = E_c (exp(-d g) - 1 + d g) and v = E_c g (exp(-d g)
-    - 1); so |u| <= |d|^2 S/2 and |v| <= |d| S, S = E_c g^2 exp(|g Re d|), which is at most the sum of its values for
-    either sign of g Re d.
-    """
-
-    sigma: fmpq
-
-    @property
-    def start(self) -> arb:
-        return arb(-12)
-
     def at(self, x: acb) -> tuple[acb, acb, acb]:
-        variance, argument = arb(self.sigma) ** 2, x.exp()
+        variance, argument = arb(rational(self.sigma)) ** 2, x.exp()
         if x.imag.is_zero():
             level, slope, _ = self._moments(argument.real)
             rate = acb(slope / level)
@@ -581,25 +536,29 @@ class LaplaceLogNormalScore:
 
     def before(self) -> Term:
         _, dilation, shift = self.at(acb(self.start))
-        mass = (self.start - arb(self.sigma) ** 2 / 2).exp()
+        mass = (self.start - arb(rational(self.sigma)) ** 2 / 2).exp()
         return mass, dilation.real.union(arb(1)), shift.real.union(self.largest_shift())
 
     def beyond(self, x: arb) -> tuple[arb, arb]:
         return self._moments(x.exp())[0], self.at(acb(x))[2].real
 
     def largest_shift(self) -> arb:
-        return (3 * arb(self.sigma) ** 2 / 2).exp()
+        return (3 * arb(rational(self.sigma)) ** 2 / 2).exp()
 
     def _moments(self, argument: arb) -> list[arb]:
         """Enclose R_0, R_1 and R_2 at a real X; not finite unless X > 0."""
         moments = [arb.nan()] * 3
         for exponent in SUM_EXPONENTS if argument > 0 else ():
-            rates, weights, errors = _sums(self.sigma, exponent)
+            rates, weights, errors = _sums(rational(self.sigma), exponent)
             values = weights * arb_mat(len(rates), 1, [(-argument * rate).exp() for rate in rates])
             moments = [values[power, 0] + error for power, error in enumerate(errors)]
             if all(moment.rel_accuracy_bits() > 40 for moment in moments):
                 break
         return moments
+
+
+# Minus the logarithms of the errors of sums over Y in ball arithmetic, to choose from.
+SUM_EXPONENTS = (110, 220, 440, 880, 1760)
 
 
 @lru_cache(maxsize=64)
@@ -630,13 +589,8 @@ class LaplaceLogNormal(ConcentratedNoise):
     noise.
     """
 
-    @property
-    def name(self) -> str:
-        return "laplace-log-normal"
-
-    @property
-    def shape(self) -> type[StandardLaplaceLogNormal]:
-        return StandardLaplaceLogNormal
+    name = "laplace-log-normal"
+    shape = StandardLaplaceLogNormal
 
 
 # Uniform log-normal noise.
@@ -649,13 +603,16 @@ class StandardUniformLogNormal:
     With v = ln|x|/sigma, w = v + sigma, Q the normal survival and m = Q/phi Mills' ratio: the density is
     h(x) = exp(sigma^2/2) Q(w) / 2, the survival Q(v) - |x| exp(sigma^2/2) Q(w) = phi(v) (m(v) - m(w)), and
     -x h'(x)/h(x) = 1/(sigma m(w)).
+
+    The coordinate is w. Let l = phi/Q = 1/m, the hazard. The density of w is sigma exp(sigma w - sigma^2/2) Q(w), A
+    = 1 - l/sigma, which falls, and B = l exp(sigma^2 - sigma w)/sigma. Since l - w falls (0 < l' < 1; Sampford
+    1953) and (log B)' = l - w - sigma, B rises up to where l - w = sigma, and falls beyond. |X| <= 1, so |Z| is
+    beyond w with at most Q(w - sigma).
     """
 
+    uniforms: ClassVar = 2
+    start: ClassVar = arb(-8)
     sigma: Fraction
-
-    @property
-    def uniforms(self) -> int:
-        return 2
 
     def magnitude(self, *uniforms: arb) -> arb | None:
         first, second = uniforms
@@ -694,58 +651,40 @@ class StandardUniformLogNormal:
         log_weights = log_x + special.log_ndtr(-w)  # x dw times the density
         return ScoreQuadrature.normalised(log_weights, 1 - np.exp(log_rate), np.exp(log_rate - log_x), sigma)
 
-    def score(self) -> Score:
-        return UniformLogNormalScore(rational(self.sigma))
-
     def _exponent(self, magnitude: Floats) -> Floats:
         exponent: Floats = np.log(np.maximum(magnitude, 1e-300)) / float(self.sigma)
         return exponent
 
-
-@dataclass(frozen=True, slots=True)
-class UniformLogNormalScore:
-    """The score of ``StandardUniformLogNormal`` by the coordinate w.
-
-    Let l = phi/Q = 1/m, the hazard. The density of w is sigma exp(sigma w - sigma^2/2) Q(w), A = 1 - l/sigma, which
-    falls, and B = l exp(sigma^2 - sigma w)/sigma. Since l - w falls (0 < l' < 1; Sampford 1953) and (log B)' = l - w -
-    sigma, B rises up to where l - w = sigma, and falls beyond. |X| <= 1, so |Z| is beyond w with at most Q(w - sigma).
-    """
-
-    sigma: fmpq
-
-    @property
-    def start(self) -> arb:
-        return arb(-8)
-
     def at(self, x: acb) -> tuple[acb, acb, acb]:
-        hazard, survival = self._hazard(x)
-        rate = hazard / self.sigma
-        level = (self.sigma * x - arb(self.sigma) ** 2 / 2).exp()
-        return self.sigma * level * survival, 1 - rate, rate * (self.sigma * (self.sigma - x)).exp()
+        (hazard, survival), sigma = self._hazard(x), rational(self.sigma)
+        rate = hazard / sigma
+        level = (sigma * x - arb(sigma) ** 2 / 2).exp()
+        return sigma * level * survival, 1 - rate, rate * (sigma * (sigma - x)).exp()
 
     def before(self) -> Term:
-        _, dilation, shift = self.at(acb(self.start))
-        mass = (self.sigma * self.start - arb(self.sigma) ** 2 / 2).exp()
+        (_, dilation, shift), sigma = self.at(acb(self.start)), rational(self.sigma)
+        mass = (sigma * self.start - arb(sigma) ** 2 / 2).exp()
         rising = self._excess(self.start) > 0
         return mass, dilation.real.union(arb(1)), shift.real.union(arb(0)) if rising else self.largest_shift()
 
     def beyond(self, x: arb) -> tuple[arb, arb]:
         falling = self._excess(x) < 0
-        return normal_survival(x - self.sigma), self.at(acb(x))[2].real if falling else self.largest_shift()
+        return normal_survival(x - rational(self.sigma)), self.at(acb(x))[2].real if falling else self.largest_shift()
 
     def largest_shift(self) -> arb:
         """Bound B by the largest l, and the least w, of a short interval that holds the place where l - w = sigma."""
-        low, high = arb(-8), 8 + 2 / arb(self.sigma)
+        sigma = rational(self.sigma)
+        low, high = arb(-8), 8 + 2 / arb(sigma)
         if not (self._excess(low) > 0 and self._excess(high) < 0):
             return arb.pos_inf()
         for _ in range(20):
             middle = arb(((low + high) / 2).mid())
             excess = self._excess(middle)
             low, high = (middle if excess > 0 else low), (middle if excess < 0 else high)
-        return self._hazard(acb(high))[0].real * (self.sigma * (self.sigma - low)).exp() / self.sigma
+        return self._hazard(acb(high))[0].real * (sigma * (sigma - low)).exp() / sigma
 
     def _excess(self, w: arb) -> arb:
-        return self._hazard(acb(w))[0].real - w - self.sigma
+        return self._hazard(acb(w))[0].real - w - rational(self.sigma)
 
     def _hazard(self, w: acb) -> tuple[acb, acb]:
         """Enclose l and Q, over a ball w by expansions about the middle c of its real parts.
@@ -778,13 +717,8 @@ class UniformLogNormal(ConcentratedNoise):
     shift; it needs more noise.
     """
 
-    @property
-    def name(self) -> str:
-        return "uniform-log-normal"
-
-    @property
-    def shape(self) -> type[StandardUniformLogNormal]:
-        return StandardUniformLogNormal
+    name = "uniform-log-normal"
+    shape = StandardUniformLogNormal
 
 
 # Arsinh-normal noise, which is almost as little as Gaussian.
@@ -796,13 +730,15 @@ class StandardArsinhNormal:
 
     At x = sinh(sigma y)/sigma the density is phi(y)/cosh(sigma y), and -h'(x)/h(x) = (y + sigma tanh(sigma y)) /
     cosh(sigma y).
+
+    The coordinate is y = |Y|. A = 1 - y tanh(sigma y)/sigma - tanh^2(sigma y), which falls, and B = (y + sigma
+    tanh(sigma y))/cosh(sigma y). B is at most 2/(3 sigma) + sigma/2: sinh u / cosh^2 u <= 1/2, and cosh u >= 3u/2,
+    which is below the tangent of cosh where sinh u = 3/2.
     """
 
+    uniforms: ClassVar = 1
+    start: ClassVar = arb(0)
     sigma: Fraction
-
-    @property
-    def uniforms(self) -> int:
-        return 1
 
     def magnitude(self, *uniforms: arb) -> arb | None:
         """Invert ``survival``, through the normal distribution's."""
@@ -829,35 +765,16 @@ class StandardArsinhNormal:
         shift = (y + sigma * np.tanh(sigma * y)) / np.cosh(sigma * y)
         return ScoreQuadrature.normalised(log_weights, 1 - np.sinh(sigma * y) / sigma * shift, shift, sigma)
 
-    def score(self) -> Score:
-        return ArsinhNormalScore(rational(self.sigma))
-
     def _normal(self, z: Floats) -> Floats:
         sigma = float(self.sigma)
         normal: Floats = np.arcsinh(sigma * z) / sigma
         return normal
 
-
-@dataclass(frozen=True, slots=True)
-class ArsinhNormalScore:
-    """The score of ``StandardArsinhNormal`` by the coordinate y = |Y|.
-
-    A = 1 - y tanh(sigma y)/sigma - tanh^2(sigma y), which falls, and B = (y + sigma tanh(sigma y))/cosh(sigma y). B is
-    at most 2/(3 sigma) + sigma/2: sinh u / cosh^2 u <= 1/2, and cosh u >= 3u/2, which is below the tangent of cosh
-    where sinh u = 3/2.
-    """
-
-    sigma: fmpq
-
-    @property
-    def start(self) -> arb:
-        return arb(0)
-
     def at(self, x: acb) -> tuple[acb, acb, acb]:
-        angle = self.sigma * x
-        tangent = angle.tanh()
-        shift = (x + self.sigma * tangent) / angle.cosh()
-        return 2 * normal_density(x), 1 - x * tangent / self.sigma - tangent * tangent, shift
+        sigma = rational(self.sigma)
+        tangent = (sigma * x).tanh()
+        shift = (x + sigma * tangent) / (sigma * x).cosh()
+        return 2 * normal_density(x), 1 - x * tangent / sigma - tangent * tangent, shift
 
     def before(self) -> Term:
         return arb(0), arb(1), arb(0)
@@ -866,7 +783,8 @@ class ArsinhNormalScore:
         return 2 * normal_survival(x), self.largest_shift()
 
     def largest_shift(self) -> arb:
-        return 2 / (3 * arb(self.sigma)) + arb(self.sigma) / 2
+        sigma = arb(rational(self.sigma))
+        return 2 / (3 * sigma) + sigma / 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -877,10 +795,5 @@ class ArsinhNormal(ConcentratedNoise):
     kappa/10 the standard deviation is 6 % above that of Gaussian noise for a constant sensitivity, 1/kappa.
     """
 
-    @property
-    def name(self) -> str:
-        return "arsinh-normal"
-
-    @property
-    def shape(self) -> type[StandardArsinhNormal]:
-        return StandardArsinhNormal
+    name = "arsinh-normal"
+    shape = StandardArsinhNormal

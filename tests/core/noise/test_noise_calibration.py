@@ -328,17 +328,17 @@ def moment(shape: Shape, beta: float, scale: float, mu: float) -> mpmath.mpf:
         return mpmath.fsum(integrand(log_x) for log_x in mpmath.linspace(-36, 5, 657)) / 16
 
 
-def parts(make: Callable[[Fraction], Shape], ratio_squared: Fraction) -> tuple[Shape, Cumulants]:
+def parts(make: type[Shape], ratio_squared: Fraction) -> tuple[Shape, Cumulants]:
     unit = calibrate(make, ratio_squared)
     with ctx.workprec(log_normal.PRECISION):
-        found = cumulants(make(unit.sigma).score(), arb(rational(ratio_squared)).sqrt(), 1 / arb(rational(unit.scale)))
+        found = cumulants(make(unit.sigma), arb(rational(ratio_squared)).sqrt(), 1 / arb(rational(unit.scale)))
     assert found is not None
     return make(unit.sigma), found
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("make", SHAPES)
-def test_bounds_are_what_mpmath_integrates_and_never_below(make: Callable[[Fraction], Shape]) -> None:
+def test_bounds_are_what_mpmath_integrates_and_never_below(make: type[Shape]) -> None:
     scale = float(calibrate(make, RELEASED).scale)
     shape, found = parts(make, RELEASED)
     for mu in (-2.5, 0.7):
@@ -349,9 +349,7 @@ def test_bounds_are_what_mpmath_integrates_and_never_below(make: Callable[[Fract
 
 
 @pytest.mark.parametrize("make", SHAPES)
-def test_bounds_by_few_nodes_are_larger_and_never_smaller(
-    make: Callable[[Fraction], Shape], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_bounds_by_few_nodes_are_larger_and_never_smaller(make: type[Shape], monkeypatch: pytest.MonkeyPatch) -> None:
     """The error of a rule is counted, whatever the rule."""
     _, fine = parts(make, RELEASED)
     monkeypatch.setattr(log_normal, "ORDERS", (3,))
@@ -363,7 +361,7 @@ def test_bounds_by_few_nodes_are_larger_and_never_smaller(
 
 
 @pytest.mark.parametrize("make", SHAPES)
-def test_bounds_at_the_farthest_mu_leave_the_condition_true(make: Callable[[Fraction], Shape]) -> None:
+def test_bounds_at_the_farthest_mu_leave_the_condition_true(make: type[Shape]) -> None:
     _, found = parts(make, RELEASED)
     with ctx.workprec(log_normal.PRECISION):
         for mu in found.farthest:
@@ -371,12 +369,12 @@ def test_bounds_at_the_farthest_mu_leave_the_condition_true(make: Callable[[Frac
 
 
 @pytest.mark.parametrize("make", SHAPES)
-def test_the_released_scales_are_certified_and_less_is_not(make: Callable[[Fraction], Shape]) -> None:
+def test_the_released_scales_are_certified_and_less_is_not(make: type[Shape]) -> None:
     unit = calibrate(make, RELEASED)
-    score = make(unit.sigma).score()
-    assert is_certified(score, RELEASED, unit.scale)
+    shape = make(unit.sigma)
+    assert is_certified(shape, RELEASED, unit.scale)
     for share in (Fraction(7, 10), Fraction(99, 100), Fraction(9998, 10000)):
-        assert not is_certified(score, RELEASED, unit.scale * share)
+        assert not is_certified(shape, RELEASED, unit.scale * share)
 
 
 @pytest.mark.parametrize("name", [name for name in NOISE_FAMILIES if "normal" in name])
@@ -391,14 +389,13 @@ def test_every_release_has_the_ratio_that_is_certified(name: str, rho: str) -> N
 def test_every_scale_is_certified_and_seven_tenths_of_it_is_not(family: ConcentratedNoise) -> None:
     ratio_squared = max(log_normal._ratio_squared(family.rho, family.beta), log_normal.SMALLEST_RATIO**2)
     scale = calibrate(family.shape, ratio_squared).scale
-    assert is_certified(family.standard.score(), ratio_squared, scale)
-    assert not is_certified(family.standard.score(), ratio_squared, scale * Fraction(7, 10))
+    assert is_certified(family.standard, ratio_squared, scale)
+    assert not is_certified(family.standard, ratio_squared, scale * Fraction(7, 10))
 
 
 def test_a_steeper_condition_than_that_of_the_shape_is_never_certified() -> None:
     """Where beta reaches sigma, no scale is private."""
-    score = StandardArsinhNormal(Fraction(1, 2)).score()
-    assert not is_certified(score, Fraction(1, 4), Fraction(1000))
+    assert not is_certified(StandardArsinhNormal(Fraction(1, 2)), Fraction(1, 4), Fraction(1000))
 
 
 def test_a_scale_is_raised_until_it_is_certified(monkeypatch: pytest.MonkeyPatch) -> None:
