@@ -125,7 +125,7 @@ class Provenance:
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
-class Declared(ABC):
+class DomainFacts(ABC):
     """What a domain declares beside its columns; ``domain_text`` adds how it is shown to people."""
 
     unit: Unit | None = None
@@ -146,7 +146,7 @@ class Declared(ABC):
     @property
     def shared_fields(self) -> dict[str, Any]:
         """These fields by name, for another domain of the same rows."""
-        return {each.name: getattr(self, each.name) for each in fields(Declared)}
+        return {each.name: getattr(self, each.name) for each in fields(DomainFacts)}
 
     @property
     def counted_columns(self) -> tuple[str, ...]:
@@ -162,7 +162,7 @@ class Declared(ABC):
 
 
 @dataclass(frozen=True, repr=False)
-class Domain(Declared):
+class Domain(DomainFacts):
     """Everything public about a data set.
 
     Attributes:
@@ -243,7 +243,7 @@ class Domain(Declared):
 
 
 @dataclass(frozen=True, repr=False)
-class UnlabelledDomain(Declared):
+class UnlabelledDomain(DomainFacts):
     """A domain whose label is still to be chosen."""
 
     name: str

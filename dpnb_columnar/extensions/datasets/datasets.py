@@ -172,12 +172,7 @@ def prepare(entry: CatalogueEntry, folder: Path, output: Path, *, overwrite: boo
     paths = raw_files(entry, folder)
     # Every byte is read twice, to be verified and to be converted.
     with track_work(2 * sum(path.stat().st_size for path in paths), "bytes"):
-        for path, expected in zip(paths, entry.raw.values(), strict=True):
-            if (actual := checksum(path)) != expected.lower():
-                raise DataError(
-                    f"{path}: not the file that {entry.name} declares: expected SHA-256 {expected}, found {actual}; "
-                    f"get the file again, from: {entry.source}"
-                )
+        verify(entry, paths)
         with atomic_output(output, overwrite=overwrite) as partial:
             _convert(entry, paths, columns, partial)
             try:
@@ -217,6 +212,16 @@ def raw_files(entry: CatalogueEntry, folder: Path) -> tuple[Path, ...]:
             f"source: {entry.source}"
         )
     return tuple(found)
+
+
+def verify(entry: CatalogueEntry, paths: Sequence[Path]) -> None:
+    """Verify the checksums of the entry's raw files."""
+    for path, expected in zip(paths, entry.raw.values(), strict=True):
+        if (actual := checksum(path)) != expected.lower():
+            raise DataError(
+                f"{path}: not the file that {entry.name} declares: expected SHA-256 {expected}, found {actual}; "
+                f"get the file again, from: {entry.source}"
+            )
 
 
 def checksum(path: Path) -> str:
