@@ -117,7 +117,7 @@ def open_sources(
         return LocalFiles.of(sources)
     if len(sources) > 1:
         raise UsageError(f"{lake.address}: a table is read alone; run the command once for each input")
-    rows: LocalInput = extension(EXTENSIONS[lake.kind]).open_source(lake)
+    rows: LocalInput = extension(EXTENSIONS[lake.kind]).open_table(lake)
     return rows
 
 

@@ -45,15 +45,13 @@ PROBLEMS = {
     "25006": "the query would write; only queries that read are run",
     "57014": "the query was cancelled there, as by a time limit",
 }
-"""Meaning of PostgreSQL's error codes, in words that quote no value: the server's own text may quote some. ``{table}``
-and ``{sql}`` stand for an option and a command."""
+"""Meaning of PostgreSQL's error codes; the server's text may quote values. An option, a command are filled in."""
 
 NO_ENTRY = ("28", "3D")
 """Beginnings of the error codes of a connection that is refused for good: user or password, no such database."""
 
 PASSING = ("08", "40", "53", "57P", "58")
-"""Beginnings of the error codes of what passes by itself: the connection is lost, the server restarts, or lacks memory,
-room on its disk or connections; or another transaction stood in the way."""
+"""Beginnings of the error codes of what passes by itself: a lost connection, restart, shortage, another transaction."""
 
 REFUSED_FOR_GOOD = ("authentic", "password", "does not exist", "translate host name", "pg_hba", "definition of service")
 """Parts of the texts of connections that are refused for good; without a code, nothing else tells them apart."""
@@ -328,8 +326,7 @@ CONFINED: dict[str, str | bool | int | float | list[str]] = {
     "arrow_large_buffer_size": True,  # else the texts of a batch have at most 2 GiB, and a query with more fails
     "max_memory": "25%",  # of the machine, or of its cgroup, where DuckDB takes 80 %: a view may want all there is
 }
-"""Settings under which a DuckDB file is opened. A view in it may read the file's own tables, but no other file, no
-server, and no variable of this process."""
+"""Settings for a DuckDB file: a view in it reads the file's own tables, no other file, server or variable of Python."""
 
 WATCHED = """
 SET enable_progress_bar = true;
@@ -504,7 +501,7 @@ class SelectedRows:
     size_query: str | None = None  # None where none says it
 
     def size(self) -> int | None:
-        """Return about how many rows the table has, as known without reading them to whoever may; None if not."""
+        """Return about how many rows the table has, as known without reading them; None if it is not known."""
         return None if self.size_query is None else sum(table_sizes(self.database, self.size_query)) or None
 
     def scan(self, wanted: Collection[str] | None) -> pl.LazyFrame:

@@ -3,21 +3,13 @@
 Which part a row goes to depends on the row's own values and the seed, or on those of its unit's columns and the seed:
 on no other row, no place and no number of rows. So each part is what a public rule on single rows, or units, leaves of
 the data, and a release of a part keeps its guarantee for rows, or units, of the data (``docs/privacy.md``, Lemma 2.13).
+A draw by a row's place would move thousands of rows for one less; secret draws could not be made again. The price is
+that equal rows go together: parts differ from the size that is asked for the more, the more rows are alike.
 
-Why not a draw for each row? One from a seed goes by the row's place, and one row less would move thousands of others.
-Secret draws would do; but then no split could be made again, after a crash or for a check, the next version of the data
-would put the same persons into other parts, and whoever split twice would test on rows that were trained on. The price
-of the rule is that equal rows go together: parts have the size that is asked for on average over seeds, and differ
-from it the more, the more rows are alike.
-
-Compute a 64-bit number of each row from its values and a public key: the same on every machine and in every version.
-
-The number of a row is a function of this row, of the columns' names and of the key, and of nothing else: not of its
-place, of another row, of how rows are divided into batches, of a column's width, or of the library that holds it. Equal
-rows have equal numbers. A column may be text, or of any objects, because of what one other row holds. So texts are read
-as the values that a typed column has for them: numbers as the nearest 64-bit floats, truth values as 1 and 0, dates and
-points in time by ISO 8601 as their nanoseconds, blanks as missing. What is written in another way keeps its bytes, and
-its row moves if the type of its column does.
+The 64-bit number of a row is a function of its values, of the columns' names and of a public key, on every machine and
+in every version. A column may be text, or of any objects, because of what one other row holds. So texts are read as the
+values that a typed column has for them: numbers as the nearest 64-bit floats, truth values as 1 and 0, dates and points
+in time by ISO 8601 as their nanoseconds, blanks as missing. Other texts keep their bytes.
 
 A value becomes a 64-bit pattern, a column's pattern a random-looking number by a key of the column's name, and a row's
 number is made of the sum of these, so that the order of columns does not matter either:
@@ -25,9 +17,7 @@ number is made of the sum of these, so that the order of columns does not matter
     row = mix(k + mix(k_1 xor p_1) + mix(k_2 xor p_2) + ...)  mod 2^64,   0 for a missing value
 
 ``mix`` is a fixed permutation of the 64-bit numbers, the finaliser of SplitMix64 (Steele, Lea and Flood 2014, mixer 13
-of Stafford); keys are digests by BLAKE2b. That numbers look random matters to how large
-the parts of a split are, never to privacy: for that it is enough that a row's number depends on this row alone. Library
-hashes are not used, since they change from version to version.
+of Stafford); keys are digests by BLAKE2b. That numbers look random matters to the sizes of the parts, never to privacy.
 """
 
 from __future__ import annotations
@@ -174,14 +164,12 @@ def patterns_of(values: Values) -> tuple[Words, NDArray[np.bool_] | None]:
         return patterns_of(values.cast(pa.uint8()))
     if types.is_floating(type_):
         return _of_floats(*_numbers(values, pa.float64()))
-    if types.is_date32(type_):
-        numbers, missing = _numbers(values.cast(pa.int32()), pa.int64())
-        return _of_days(numbers), missing
+    if types.is_date(type_):
+        numbers, missing = _numbers(values.cast(pa.int32()) if types.is_date32(type_) else values, pa.int64())
+        days = numbers if types.is_date32(type_) else numbers // DAY
+        return days.view(np.uint64) * np.uint64(DAY * NANOSECONDS["ms"]), missing
     if types.is_time32(type_):
         values = values.cast(pa.int32())
-    if types.is_date64(type_):
-        numbers, missing = _numbers(values, pa.int64())
-        return _of_days(numbers // DAY), missing
     if types.is_time(type_) or types.is_timestamp(type_) or types.is_duration(type_):
         numbers, missing = _numbers(values, pa.int64())
         return numbers.view(np.uint64) * np.uint64(NANOSECONDS[type_.unit]), missing
@@ -191,7 +179,8 @@ def patterns_of(values: Values) -> tuple[Words, NDArray[np.bool_] | None]:
     if any(is_text(type_) for is_text in TEXTS):
         return _of_bytes(values)
     if types.is_struct(type_):
-        return _of_struct(values)
+        fields = dict(zip(type_.names, values.flatten(), strict=True))
+        return row_words(fields, len(values), "struct"), values.is_null().to_numpy(zero_copy_only=False)
     if types.is_nested(type_) and not types.is_union(type_):
         return _of_lists(values)
     return _of_distinct(values)
@@ -203,10 +192,6 @@ def _numbers(values: pa.Array, type_: pa.DataType) -> tuple[Any, NDArray[np.bool
     if missing is not None:
         values = values.fill_null(0)
     return values.to_numpy(zero_copy_only=False).copy(), missing
-
-
-def _of_days(days: NDArray[np.int64]) -> Words:
-    return days.view(np.uint64) * np.uint64(DAY * NANOSECONDS["ms"])
 
 
 def _of_python(values: Sequence[object]) -> tuple[Words, NDArray[np.bool_]]:
@@ -253,11 +238,6 @@ def _of_dictionary(values: pa.DictionaryArray) -> tuple[Words, NDArray[np.bool_]
     lost = np.zeros(len(patterns), np.bool_) if missing is None else missing
     places = values.indices.cast(pa.int64()).fill_null(-1).to_numpy(zero_copy_only=False)
     return np.append(patterns, np.uint64(0))[places], np.append(lost, True)[places]
-
-
-def _of_struct(values: pa.StructArray) -> tuple[Words, NDArray[np.bool_]]:
-    fields = dict(zip(values.type.names, values.flatten(), strict=True))
-    return row_words(fields, len(values), "struct"), values.is_null().to_numpy(zero_copy_only=False)
 
 
 def _of_lists(values: pa.Array) -> tuple[Words, NDArray[np.bool_]]:
@@ -531,11 +511,7 @@ def _values(column: nw.Series[Any]) -> Values:
 
 @confined()
 def split_rows(rows: Batches, split: Split, outputs: Mapping[str, Path], *, overwrite: bool = False) -> dict[str, int]:
-    """Write the rows of each part, in their order, and return their numbers; batches are streamed. Confidential.
-
-    Rows without a unit (a null in one of its columns) are divided by themselves. All files keep the domain and all
-    columns, tell in their metadata that they are parts, and are readable by their owner alone.
-    """
+    """Write the rows of each part, in their order, for the owner alone, and return their numbers. Confidential."""
     metadata = rows.schema.metadata or {}
     split = replace(split, history=metadata.get(HISTORY_KEY, b"").decode("ascii", "replace"))
     schema = rows.schema.with_metadata({**metadata, HISTORY_KEY: split.of_parts.encode()})

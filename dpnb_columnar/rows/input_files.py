@@ -252,7 +252,7 @@ def files_of(sources: Iterable[DataSource]) -> tuple[DataFile, ...]:
     for source in sources:
         item = source.address
         if source.kind is SourceKind.OBJECTS:
-            for found in extension(EXTENSIONS[source.kind]).objects_at(item):
+            for found in extension(EXTENSIONS[source.kind]).resolve_address(item):
                 resolved.setdefault(str(found), found)
             continue
         try:

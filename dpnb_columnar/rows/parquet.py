@@ -124,9 +124,6 @@ class ParquetSource:
     def size(self) -> int | None:
         return rows_in_footers(self.files)
 
-    def check_unchanged(self) -> None:
-        check_unchanged(self.files)
-
     @property
     def is_stored(self) -> bool:
         return bool(stored_objects(self.files))

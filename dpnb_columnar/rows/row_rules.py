@@ -1,16 +1,11 @@
 """Write the rules of a row as Polars expressions: numbers, grid codes, category keys and the label.
 
 Every rule looks at one row only. docs/privacy.md, section 1, states the rules; ``dialects/nodes.py`` holds them in SQL.
-An untyped value, such as a cell of a pandas column of type ``object``, is read by itself, without an error: a number
-matches by its value, whatever type holds it; a boolean is ``true`` or ``false``, as a number 1 or 0.
+A column of whole numbers holds few values that the rules tell apart, so rows are read as the numbers of their values.
 
-A column of whole numbers holds few values that the rules tell apart. So rows are read as the numbers of their values,
-counted and scored by these, and what a rule makes of a value is looked up in a table.
-
-*Which rows of a unit come first*: an order by the rows' own counted codes, the same on every engine.
-Of each unit the first rows in this order count. A row's place in it is a function of its class and its codes alone, so
-that neither the file, nor the order of its rows, nor any other unit moves it; rows of equal codes are interchangeable,
-as they are counted in the same cells. Let c_0 be the class, and c_i one more than the code of attribute i, or 0 where
+*Which rows of a unit come first*: of each unit the first rows in an order by their class and codes alone count, so that
+neither the file, nor the order of its rows, nor any other unit moves a row; rows of equal codes are interchangeable, as
+they are counted in the same cells. Let c_0 be the class, and c_i one more than the code of attribute i, or 0 where
 the row has none; where the domain declares a weight, the last c_i is one more than its steps. With fixed public
 multipliers m and the prime p = 2^31 - 1,
 
@@ -22,11 +17,7 @@ number of x with (x + d)^5 mod p above x^5 mod p is half of p but for some squar
 2^63, so that 64-bit integers do.
 
 The order is the same for all units, so where only a few different rows exist, those that come first are chosen more
-often. A salt made of all rows of the unit, such as the sum of their x, would even that out and stay a function of the
-unit alone. But then one row more would exchange all that count, where it now moves one; no row could be dropped before
-its unit is complete, and memory would grow with the largest unit; and databases would make one window more.
-
-Check the columns of a table against a domain, by their names and types alone: no row is read.
+often. A salt made of all rows of a unit would even that out, but one row more would then exchange all that count.
 """
 
 from __future__ import annotations
@@ -37,6 +28,7 @@ import math
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import date, datetime
 from decimal import Decimal
@@ -190,10 +182,10 @@ def check_alike(
 ) -> None:
     """Check that two tables hold each column in one kind."""
     for column, type_ in types.items():
-        if _form(others[column]) != _form(type_):
+        if (form := _form(type_)) != (other := _form(others[column])):
             raise DataError(
-                f"{other_name}: column {column!r} is {_form(others[column])} here and {_form(type_)} in {name}; "
-                "cast it to one type in all files"
+                f"{other_name}: column {column!r} is {other} here and {form} in {name}; cast it to one type in all "
+                "files"
             )
 
 
@@ -550,10 +542,8 @@ def missing_numbers(missing_values: Sequence[str]) -> tuple[Fraction, ...]:
     """Return those declared missing values that are numbers."""
     numbers = []
     for value in missing_values:
-        try:
+        with suppress(ValueError):
             numbers.append(exact_number(value))
-        except ValueError:
-            continue
     return tuple(numbers)
 
 
@@ -582,8 +572,7 @@ INTEGER_RANGES: Mapping[pl.DataType | type[pl.DataType], tuple[int, int]] = {
 """Least and largest value of the types that hold whole numbers, truth values as 0 and 1, or days."""
 
 MOST_DIGITS, LARGEST_TEN = 15, 22
-"""Digits of decimals that floats tell apart, and the largest power of ten that is a float: a quotient of both is the
-float nearest to the decimal."""
+"""Digits that floats tell apart, and the largest power of ten that is one: their quotient is nearest to a decimal."""
 
 
 def number_of_codes(attribute: Attribute) -> int:
@@ -799,9 +788,7 @@ def counted_rows(
 ) -> pl.LazyFrame:
     """Select columns of the rows that may count beside ``class``, and what the choice among those of a unit needs.
 
-    Where the domain declares a unit, the latter is ``unit_names``, the code of every attribute by ``code_name``, and
-    the number that they are ordered by, ``order``; rows without a unit or a class are left out. Where it declares a
-    weight, its steps are in ``weight``. Confidential.
+    For a unit: ``unit_names``, ``code_name`` of each attribute, ``order``; and ``weight`` if there is one.
     """
     if domain.weight is not None:
         kind = kind_of(types[domain.weight.column])

@@ -28,28 +28,20 @@ class TableFormat:
     name: str
     log: str  # folder that holds its log
     entry: str | None  # pattern of a file that tells the log; None where the folder's name does
-    rows: str  # how live rows are read, ``{table!r}`` being the folder, and written to a file
-    frame: str | None  # of the live rows; None where Polars makes none
+    rows: str  # how live rows are read, ``{table}`` being the folder, and written to a file
     extra: str | None = None  # extra whose library reads such a table (the extension ``lakes``)
 
 
-POLARS = "{frame}.sink_parquet('live.parquet')"
-DELTA = TableFormat("Delta", "_delta_log", None, POLARS, "pl.scan_delta({table!r})", "delta")
-
+DELTA = TableFormat("Delta", "_delta_log", None, "pl.scan_delta({table!r}).sink_parquet('live.parquet')", extra="delta")
 ICEBERG = TableFormat(
     "Iceberg",
     "metadata",
     "*.metadata.json*",
-    POLARS,
-    "pl.scan_iceberg('{table}/metadata/CURRENT.metadata.json')",
-    "iceberg",
+    "pl.scan_iceberg('{table}/metadata/CURRENT.metadata.json').sink_parquet('live.parquet')",
+    extra="iceberg",
 )
-
-TABLE_FORMATS = (
-    DELTA,
-    ICEBERG,
-    TableFormat("Hudi", ".hoodie", None, "spark.read.format('hudi').load({table!r}).write.parquet('live')", None),
-)
+HUDI = TableFormat("Hudi", ".hoodie", None, "spark.read.format('hudi').load({table!r}).write.parquet('live')")
+TABLE_FORMATS = (DELTA, ICEBERG, HUDI)
 
 
 def refuse_table_files(paths: Iterable[Path], searched: set[Path] | None = None) -> None:
@@ -91,11 +83,10 @@ def is_entry(file: Path, kind: TableFormat) -> bool:
 def table_error(path: object, table: object, kind: TableFormat) -> DataError:
     """Return the error to raise for a path within a table: why its files are not the rows, and how to get these."""
     place = str(table).rstrip("/")
-    frame = "" if kind.frame is None else kind.frame.format(table=place)
     whole = f"give the table itself, {place}, alone to a verb that takes tables, or " * (kind.extra is not None)
     return DataError(
         f"{path}: belongs to the {kind.name} table {place} (see its {kind.log}), whose files hold deleted and replaced "
-        f"rows too; {whole}write the live rows to a file elsewhere, {kind.rows.format(table=place, frame=frame)}"
+        f"rows too; {whole}write the live rows to a file elsewhere, {kind.rows.format(table=place)}"
     )
 
 
@@ -236,9 +227,9 @@ class SourceKind(StrEnum):
     FRAME = "frame"
 
 
-EXTENSIONS = dict.fromkeys((SourceKind.DELTA, SourceKind.ICEBERG), "lakes")
-EXTENSIONS |= {SourceKind.OBJECTS: "stores", SourceKind.SPARK: "spark"}
-"""The extension that reads a source of each kind; the package itself reads the others."""
+EXTENSIONS = dict.fromkeys((SourceKind.DELTA, SourceKind.ICEBERG), "lakes.lakes")
+EXTENSIONS |= {SourceKind.OBJECTS: "stores.stored", SourceKind.SPARK: "spark.spark"}
+"""The module, of an extension, that reads a source of each kind; the package itself reads the others."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)

@@ -15,7 +15,7 @@ import polars as pl
 
 from dpnb_columnar.domain.column_kinds import Kind, kinds_of
 from dpnb_columnar.errors import DataError
-from dpnb_columnar.rows.input_files import arrow_file, failure_of, folder_values, lazy_rows, scan_file
+from dpnb_columnar.rows.input_files import arrow_file, check_unchanged, failure_of, folder_values, lazy_rows, scan_file
 from dpnb_columnar.rows.parquet import ParquetSource, is_text
 from dpnb_columnar.rows.row_rules import column
 from dpnb_columnar.runtime.row_progress import RowsOnce, Size, begin_pass, reading_once, report_rows, unknown_size
@@ -26,9 +26,7 @@ if TYPE_CHECKING:
 PART_ROWS = 2**17  # rows that Arrow reads at a time
 WIDE = 64
 WIDE_VALUES = 2**20
-"""Values that Polars reads at a time of sources with more than ``WIDE`` columns: it holds whole row groups of them,
-several at a time. 200,000 rows of 400 texts took 1.4 GiB. Four times as many values took a sixth less time, but 0.57
-GiB for 0.3: the allocator keeps for half a second what was freed."""
+"""Values that are read at a time of more columns than that: 200,000 rows of 400 texts took 1.4 GiB as whole groups."""
 
 Result = TypeVar("Result")
 
@@ -86,7 +84,7 @@ def _compute(
             raise failed_query(source.names) from None
     try:
         result = compute(_with_progress(scan(source), read))
-        source.check_unchanged()
+        check_unchanged(source.files)
         return result
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
         if (failure := failure_of(source.files, error)) is not None:
@@ -100,7 +98,7 @@ def _compute(
         once.again()
     try:
         result = compute(_with_progress(lazy_rows(partial(_read, source), source.types), read))
-        source.check_unchanged()
+        check_unchanged(source.files)
         return result
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, pa.ArrowException, OSError):
         raise source.unreadable() from None

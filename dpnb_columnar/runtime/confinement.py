@@ -101,7 +101,14 @@ class _NativeErrors:
                 self._lead_back()
 
     def _divert(self) -> None:
-        self._was_open = self._copy_descriptor()
+        self._was_open = True
+        try:
+            if self._copy is None:
+                self._copy = os.dup(ERRORS)
+            else:
+                os.dup2(ERRORS, self._copy, inheritable=False)
+        except OSError:
+            self._was_open = False
         null = os.open(os.devnull, os.O_WRONLY)
         if null != ERRORS:
             os.dup2(null, ERRORS)
@@ -115,16 +122,6 @@ class _NativeErrors:
             encoding, errors = sys.stderr.encoding, sys.stderr.errors
             self._stream = open(self._copy, "w", 1, encoding, errors, closefd=False)  # noqa: SIM115
             sys.stderr = self._stream
-
-    def _copy_descriptor(self) -> bool:
-        try:
-            if self._copy is None:
-                self._copy = os.dup(ERRORS)
-            else:
-                os.dup2(ERRORS, self._copy, inheritable=False)
-        except OSError:
-            return False
-        return True
 
     def _lead_back(self) -> None:
         if self._was_open:

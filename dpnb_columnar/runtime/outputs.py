@@ -76,7 +76,15 @@ def _acquire(name: Path, path: Path) -> int:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:
-            refusal = _not_acquired(descriptor, name, path, error)
+            if error.errno in LOCKED:
+                refusal: BusyError | OutputError = _busy(descriptor, path)
+            else:
+                with suppress(OSError):
+                    name.unlink()
+                refusal = OutputError(
+                    f"{path}: its file system has no locks ({error.strerror}), so that two runs could race; choose an "
+                    f"{option('output')} on another file system, and move it from there"
+                )
             os.close(descriptor)
             raise refusal from None
         if _still_has_name(descriptor, name):  # its last holder may have removed it since it was opened
@@ -112,17 +120,6 @@ def _open_regular_file(name: Path, path: Path, flags: int) -> int:
         return descriptor
     os.close(descriptor)
     raise OutputError(f"{path}: {name} is not a regular file, hence no lock; remove it")
-
-
-def _not_acquired(descriptor: int, name: Path, path: Path, error: OSError) -> BusyError | OutputError:
-    if error.errno in LOCKED:
-        return _busy(descriptor, path)
-    with suppress(OSError):
-        name.unlink()
-    return OutputError(
-        f"{path}: its file system has no locks ({error.strerror}), so that two runs could race; choose an "
-        f"{option('output')} on another file system, and move it from there"
-    )
 
 
 def _lock_of_another_user(name: Path, path: Path) -> BusyError | OutputError | None:

@@ -31,7 +31,8 @@ LITTLE_MEMORY = 2**28  # bytes of address space that a library takes to load
 
 def shortage(error: BaseException) -> ResourceError | None:
     """Return what the machine lacks, if an error or a failure behind it says so."""
-    for failure in _failures(error):
+    failure: BaseException | None = error
+    while failure is not None:
         if isinstance(failure, MemoryError) or type(failure).__name__ in OUT_OF_MEMORY:
             return MEMORY
         number = failure.errno if isinstance(failure, OSError) else None
@@ -41,16 +42,11 @@ def shortage(error: BaseException) -> ResourceError | None:
             number = int(told[1])
         if number in NUMBERS:
             return NUMBERS[number]
+        failure = failure.__cause__ or failure.__context__
     if not isinstance(error, Error) and _address_space_left() < LITTLE_MEMORY:
         return MEMORY
     # A library that panics, or takes a file for damaged, does not say that it could not open another.
     return FILES if isinstance(error, DataError | MissingInputError) and not _may_open_files() else None
-
-
-def _failures(error: BaseException | None) -> Iterator[BaseException]:
-    while error is not None:
-        yield error
-        error = error.__cause__ or error.__context__
 
 
 def _may_open_files() -> bool:

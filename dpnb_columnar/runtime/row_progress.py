@@ -129,9 +129,7 @@ def reading_once(once: RowsOnce | None) -> Iterator[None]:
         _rows_once.reset(token)
 
 
-def rows_once() -> RowsOnce | None:
-    """Return what takes the rows that this block reads; None where nobody watches, or where they are reported."""
-    return _rows_once.get()
+rows_once = _rows_once.get  # what takes the rows that a block reads; None where they are reported, or not watched
 
 
 @contextmanager

@@ -247,12 +247,10 @@ def delta_snapshot(table: Any, name: str | None = None) -> LakeTable:
         columns = ", ".join('"' + name.replace('"', '""') + '"' for name in names)
         return iter(live.execute(f"SELECT {columns} FROM live"))
 
-    def size() -> int | None:
-        return None if None in numbers else sum(numbers)
-
+    rows = None if None in numbers else sum(numbers)
     schema = pa.schema(table.schema().to_arrow())
     folders = () if path is None else (path,)
-    return LakeTable(DELTA, shown, place, str(table.metadata().id), version, schema, folders, read, size, local)
+    return LakeTable(DELTA, shown, place, str(table.metadata().id), version, schema, folders, read, lambda: rows, local)
 
 
 VERSION_HINT = "version-hint.text"  # file that tells the newest version of a table without a catalogue
@@ -352,15 +350,14 @@ def iceberg_snapshot(table: Any, name: str, address: str, snapshot: int | None =
             for batch in scan.to_record_batches([task]):
                 yield valid_texts(batch)
 
-    def size() -> int:
-        return sum(task.file.record_count for task in tasks)
-
+    rows = sum(task.file.record_count for task in tasks)
     places = [_local_path(each) for each in (address, metadata.location)]
     folders = tuple(dict.fromkeys(place for place in places if place is not None and is_folder(place)))
     place = address if places[0] is None or not folders else str(places[0])
     schema = schema_to_pyarrow(columns.projection())
     parquet = local if all(task.file.file_format == FileFormat.PARQUET for task in tasks) else ()
-    return LakeTable(ICEBERG, name, place, str(metadata.table_uuid), current, schema, folders, read, size, parquet)
+    identity = str(metadata.table_uuid)
+    return LakeTable(ICEBERG, name, place, identity, current, schema, folders, read, lambda: rows, parquet)
 
 
 def _iceberg_home(metadata_file: str) -> PurePath:
@@ -391,8 +388,8 @@ def _checked_files(
     snapshot: str, data: Sequence[str], deletes: Sequence[str] = (), home: PurePath | None = None
 ) -> list[Path]:
     """Check that files of a snapshot are there, that they are its table's, and that no data file is listed twice."""
-    for address in (*data, *deletes):
-        place = _place_of(address)
+    places = {address: _place_of(address) for address in (*data, *deletes)}
+    for address, place in places.items():
         # What a library makes of two dots may be another place than where they lead from a link.
         if home is not None and (".." in address.split("/") or not place.is_relative_to(home)):
             raise DataError(
@@ -404,7 +401,7 @@ def _checked_files(
     listed_as: dict[Hashable, str] = {}
     files = []
     for address in data:
-        place = _place_of(address)
+        place = places[address]
         identity: Hashable = place
         if isinstance(place, Path):
             files.append(place)

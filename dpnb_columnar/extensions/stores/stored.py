@@ -56,11 +56,6 @@ class Store:
     def address(self, key: str) -> str:
         return f"{self.scheme}://{self.place}/{quote(key) if self.scheme in WEB else key}"
 
-    @property
-    def environment(self) -> str:
-        """Environment variables that say how it is reached; empty for a web server."""
-        return ENVIRONMENT.get({"abfss": "az"}.get(self.scheme, self.scheme), "")
-
     @cached_property
     def client(self) -> Any:
         """Obstore's client for it, which reads the environment once for a command or a call."""
@@ -298,7 +293,8 @@ def store_errors(store: Store, name: str, asked: str = "read") -> Iterator[None]
 def _error_of(store: Store, name: str, asked: str, error: Exception) -> Error:
     text, kind = str(error), type(error).__name__
     status = int(found[1]) if (found := STATUS.search(text)) else 0
-    remedy = f"; set in the environment {store.environment}" if store.environment else ""
+    variables = ENVIRONMENT.get({"abfss": "az"}.get(store.scheme, store.scheme))
+    remedy = f"; set in the environment {variables}" if variables else ""
     if status in BUSY or status >= 500:  # of the service that gives out credentials, too
         return TemporaryError(f"{name}: its store fails (status {status}); try again later")
     if "://169.254.169.254/" in text or "Account must be specified" in text or "//metadata.google" in text:
