@@ -65,11 +65,11 @@ An attack on one model by files of rows, printed and written: ``audit --model``.
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import polars as pl
@@ -99,7 +99,6 @@ from dpnb_columnar.report.evaluation_page import EXACT, Plot, square_panel
 from dpnb_columnar.report.figures import PLAIN, Point, Series, check_single_page, write_single_page
 from dpnb_columnar.rows.frames import Frame, open_frame, to_polars
 from dpnb_columnar.rows.holdout import row_words
-from dpnb_columnar.rows.input_files import DataFile
 from dpnb_columnar.rows.parquet import BATCH_ROWS, Batches
 from dpnb_columnar.rows.row_rules import INTEGER_RANGES, class_code, row_fits
 from dpnb_columnar.rows.streaming import NAME, failed_query, query_errors
@@ -121,13 +120,7 @@ MOST_GUESSES = 20
 
 @dataclass(frozen=True, slots=True)
 class Rate:
-    """How many of some rows something holds of. Confidential.
-
-    Attributes:
-        hits: The rows that it holds of.
-        rows: Number of rows.
-        interval: Confidence interval of its probability (Clopper and Pearson's).
-    """
+    """How many of some rows something holds of, and its probability's Clopper-Pearson interval. Confidential."""
 
     hits: int
     rows: int
@@ -144,15 +137,7 @@ class Rate:
 
 @dataclass(frozen=True, slots=True)
 class Implied:
-    """What the guarantee says of every attack, for each row or unit.
-
-    Attributes:
-        epsilon: The epsilon of the model's guarantee.
-        delta: Its delta.
-        advantage: The largest TPR - FPR.
-        auc: The largest area under the ROC curve.
-        curve: Points (FPR, TPR) of the largest ROC curve, which is straight between them.
-    """
+    """What the guarantee says of every attack; ``curve`` are points (FPR, TPR), straight lines between them."""
 
     epsilon: float
     delta: float
@@ -163,14 +148,7 @@ class Implied:
 
 @dataclass(frozen=True, slots=True)
 class RankedScore:
-    """A number by which rows are ranked: the larger, the more they look like members. Confidential.
-
-    Attributes:
-        name: What the number is.
-        auc: Area under its ROC curve, on the rows that nothing was chosen on.
-        interval: Confidence interval of the area (DeLong's).
-        chosen: Whether it is the best on the rows that the choice was made on.
-    """
+    """A number by which rows are ranked, with its area under the ROC curve on rows that chose nothing. Confidential."""
 
     name: str
     auc: float
@@ -183,14 +161,10 @@ class Flagged:
     """Rows above a threshold, which was chosen on other rows. Confidential.
 
     Attributes:
-        score: Name of the score.
         aim: The part of the others that was to be flagged; None for the largest advantage.
-        members: Members that are flagged: the true positives.
-        others: Others that are flagged: the false positives.
         bound: The largest rate of true positives that the guarantee allows at the upper end of the interval of the
             false ones; None without a guarantee.
-        surprise: Bound on the probability of so many members among the flagged, if the guarantee holds
-            (``extensions.attack.model_attack``); None without one.
+        surprise: Bound (2) on the probability of so many members among the flagged, if the guarantee holds.
     """
 
     score: str
@@ -205,13 +179,8 @@ class Flagged:
 class Guessed:
     """Values of an attribute, guessed from the class and the model. Confidential.
 
-    Attributes:
-        attribute: Name of the attribute.
-        members: Members whose value is guessed right, of those that have one.
-        others: Others likewise.
-        difference: The members' part less the others': what the model tells of members beyond the population.
-        interval: Confidence interval of the difference.
-        surprise: As of ``Flagged``, of the members among the rows that are guessed right.
+    The difference of both parts is what the model tells of members beyond the population; ``surprise`` is as of
+    ``Flagged``, of the members among the rows that are guessed right.
     """
 
     attribute: str
@@ -487,15 +456,18 @@ def attack(
     attributes = [_table(model, place) for place in range(len(model.attributes))]
     columns = _key_columns(model.domain.unit, members, others)
     trained, fresh = (_read(model, attributes, rows, columns) for rows in (members, others))
-    both = int(np.isin(fresh.keys, trained.keys).sum())
+    both = bool(np.isin(fresh["key"], trained["key"]).any())
     whole_units = model.domain.unit is not None
     if both:
         raise DataError(_overlap(members.name, others.name, columns, whole_units=whole_units))
-    every = len(trained.keys) + len(fresh.keys)
-    trained, fresh = (rows.kept(_attacked(rows.keys, whole_units=whole_units)) for rows in (trained, fresh))
-    halves = [(rows.kept(_first_half(rows.keys)), rows.kept(~_first_half(rows.keys))) for rows in (trained, fresh)]
+    every = len(trained) + len(fresh)
+    # Those that came to be members by themselves: one of each unit, or those that equal no other row.
+    alone: Literal["first", "none"] = "first" if whole_units else "none"
+    trained, fresh = (rows.unique("key", keep=alone, maintain_order=True) for rows in (trained, fresh))
+    first_half = pl.col("key") % 2 == 1
+    halves = [(rows.filter(first_half), rows.filter(~first_half)) for rows in (trained, fresh)]
     for rows, parts in zip((members, others), halves, strict=True):
-        if min(len(part.keys) for part in parts) < LEAST:
+        if min(map(len, parts)) < LEAST:
             raise DataError(
                 f"{rows.name}: too few rows can be attacked: {LEAST} in each half are needed that fit the domain and "
                 "equal no other row; where equal rows are different persons, number the rows before they are split"
@@ -511,7 +483,7 @@ def attack(
     areas = {name: _ranking(first[0][name], first[1][name]).area for name in first[0]}
     best = max(areas, key=lambda name: areas[name])
     implied, relation = _implied(model.guarantee), model.guarantee.neighbours
-    part = len(trained.keys) / (len(trained.keys) + len(fresh.keys))
+    part = len(trained) / (len(trained) + len(fresh))
     flagged = tuple(
         _flagged(name, aim, [each[name] for each in first], [each[name] for each in second], implied, part)
         for name in dict.fromkeys((LIKELIHOOD_RATIO, best))
@@ -527,10 +499,10 @@ def attack(
     return AttackReport(
         guarantee=statement(model.guarantee),
         relation="" if relation is None or implied is None else relation_text(relation, model.guarantee.unit),
-        members=len(trained.keys),
-        others=len(fresh.keys),
-        left_out=every - len(trained.keys) - len(fresh.keys),
-        chosen_on=(len(chosen_members.keys), len(chosen_others.keys)),
+        members=len(trained),
+        others=len(fresh),
+        left_out=every - len(trained) - len(fresh),
+        chosen_on=(len(chosen_members), len(chosen_others)),
         implied=implied,
         scores=tuple(RankedScore(name, each.area, each.interval, name == best) for name, each in measured.items()),
         advantage=strongest.members.share - strongest.others.share,
@@ -598,6 +570,9 @@ class _LogTable:
         small = next(type_ for type_ in (pl.Int8, pl.Int16, pl.Int32) if self.cells <= INTEGER_RANGES[type_][1])
         return value.cast(pl.Int32).fill_null(self.cells).cast(small)
 
+    def cells_of(self, rows: pl.DataFrame) -> NDArray[Any]:
+        return rows[f"{self.place}"].to_numpy()
+
 
 def _guessed_places(model: NaiveBayes, sensitive: Collection[str]) -> list[int]:
     names = [parameters.attribute for parameters in model.attributes]
@@ -647,26 +622,6 @@ def _normal_logs(attribute: Numeric, means: Sequence[float], deviations: Sequenc
     )
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _AttackedRows:
-    """Rows as arrays, and per attribute of the model their cells (``_LogTable.cell``). Confidential."""
-
-    keys: NDArray[np.uint64]
-    classes: NDArray[np.int16]
-    cells: Sequence[NDArray[Any]]
-    odds: Floats
-    confidences: Mapping[str, Floats]
-
-    def kept(self, chosen: Flags) -> _AttackedRows:
-        return _AttackedRows(
-            self.keys[chosen],
-            self.classes[chosen],
-            [cells[chosen] for cells in self.cells],
-            self.odds[chosen],
-            {name: values[chosen] for name, values in self.confidences.items()},
-        )
-
-
 def _key_columns(unit: Unit | None, members: Batches, others: Batches) -> tuple[str, ...]:
     """Choose the columns by which rows are told apart: those of the unit, or all that both have."""
     if unit is None:
@@ -677,29 +632,24 @@ def _key_columns(unit: Unit | None, members: Batches, others: Batches) -> tuple[
     return tuple(unit.columns)
 
 
-def _read(model: NaiveBayes, tables: Sequence[_LogTable], rows: Batches, columns: Sequence[str]) -> _AttackedRows:
+def _read(model: NaiveBayes, tables: Sequence[_LogTable], rows: Batches, columns: Sequence[str]) -> pl.DataFrame:
+    """Read the keys and classes of rows, their cells by the place of each table, and other scores. Confidential."""
     advance, parts = begin_pass(rows.size), []
     with small_batches(model):
         for batch in rows.batches:
             parts.append(_read_batch(model, tables, batch, columns, rows.name))
             if advance is not None:
                 advance(len(batch))
-    if not sum(len(part.keys) for part in parts):
+    if not any(map(len, parts)):
         raise DataError(
             f"{rows.name}: no row fits the model's domain; compare its values with what domain show and check print"
         )
-    return _AttackedRows(
-        np.concatenate([part.keys for part in parts]),
-        np.concatenate([part.classes for part in parts]),
-        [np.concatenate([part.cells[place] for part in parts]) for place in range(len(tables))],
-        np.concatenate([part.odds for part in parts]),
-        {name: np.concatenate([part.confidences[name] for part in parts]) for name in parts[0].confidences},
-    )
+    return pl.concat(parts)
 
 
 def _read_batch(
     model: NaiveBayes, tables: Sequence[_LogTable], batch: pa.RecordBatch, columns: Sequence[str], name: str
-) -> _AttackedRows:
+) -> pl.DataFrame:
     domain = model.domain.per_row
     named = dict(zip(batch.schema.names, batch.columns, strict=True))
     keys = row_words({column: named[column] for column in columns}, len(batch), "attack")
@@ -710,36 +660,33 @@ def _read_batch(
         values = opened.rows.select(
             row_fits(domain, kinds).alias("fits"),
             class_code(domain, kinds).fill_null(0).cast(pl.Int16).alias("class"),
-            *(table.cell(kinds[table.attribute.name]).alias(f"cell {table.place}") for table in tables),
+            *(table.cell(kinds[table.attribute.name]).alias(f"{table.place}") for table in tables),
         ).collect()
         scored = score(model, opened.rows.collect()).lazy().collect()
     except query_errors():
         raise DataError(f"{name}: cannot be read: damaged, or a text of it is not UTF-8") from None
-    fits, classes = values["fits"].to_numpy(), values["class"].to_numpy()
     probabilities = np.array([scored[probability_column(klass)].to_numpy() for klass in domain.classes])
-    return _AttackedRows(
-        keys,
-        classes,
-        [values[f"cell {table.place}"].to_numpy() for table in tables],
-        *_confidences(probabilities, classes),
-    ).kept(fits)
+    confidences = _confidences(probabilities, values["class"].to_numpy())
+    return values.with_columns(key=keys, **confidences).filter("fits")
 
 
-def _confidences(probabilities: Floats, classes: NDArray[np.int16]) -> tuple[Floats, dict[str, Floats]]:
-    """Return the log-odds of the true class, and the other scores; of two classes most rank rows as the log-odds do."""
+def _confidences(probabilities: Floats, classes: NDArray[np.int16]) -> dict[str, Floats]:
+    """Return the scores of classifiers in general; of two classes most rank rows as the log-odds do."""
     rows = np.arange(len(classes))
     own = probabilities[classes, rows]
     rest = probabilities.copy()
     rest[classes, rows] = 0
     tiny = np.finfo(np.float64).tiny
     logs = np.log(np.maximum(probabilities, tiny))
-    odds = logs[classes, rows] - np.log(np.maximum(rest.sum(axis=0), tiny))
-    scores = {"entropy of the prediction, reversed": (probabilities * logs).sum(axis=0)}
+    scores = {
+        "confidence of the true class": logs[classes, rows] - np.log(np.maximum(rest.sum(axis=0), tiny)),
+        "entropy of the prediction, reversed": (probabilities * logs).sum(axis=0),
+    }
     if len(probabilities) > 2:
         scores["margin of the true class"] = own - rest.max(axis=0)
         spread = (rest * np.log(np.maximum(1 - rest, tiny))).sum(axis=0)
         scores["modified entropy, reversed"] = (1 - own) * logs[classes, rows] + spread
-    return odds, scores
+    return scores
 
 
 def _overlap(members: str, others: str, columns: Sequence[str], *, whole_units: bool) -> str:
@@ -753,31 +700,16 @@ def _overlap(members: str, others: str, columns: Sequence[str], *, whole_units: 
     return f"CONFIDENTIAL: {others}: {what} of {members} ({by}), so they are no others; {remedy}"
 
 
-def _attacked(keys: NDArray[np.uint64], *, whole_units: bool) -> Flags:
-    """Choose the rows that came to be members by themselves: one of each unit, or those that equal no other row."""
-    _, firsts, place, counts = np.unique(keys, return_index=True, return_inverse=True, return_counts=True)
-    if not whole_units:
-        alone: Flags = counts[place] == 1
-        return alone
-    chosen = np.zeros(len(keys), np.bool_)
-    chosen[firsts] = True
-    return chosen
-
-
-def _first_half(keys: NDArray[np.uint64]) -> Flags:
-    return (keys & np.uint64(1)).astype(np.bool_)
-
-
 def _reference(
-    model: NaiveBayes, tables: Sequence[_LogTable], rows: _AttackedRows, *, without: int = 0
+    model: NaiveBayes, tables: Sequence[_LogTable], rows: pl.DataFrame, *, without: int = 0
 ) -> tuple[Floats, list[Floats]]:
     """Estimate what the population has: log-priors, and per attribute logarithms in the form of ``_LogTable.logs``."""
-    size = len(model.priors)
-    counts = np.bincount(rows.classes, minlength=size)
+    size, classes = len(model.priors), rows["class"].to_numpy()
+    counts = np.bincount(classes, minlength=size)
     logs = []
     for table in tables:
         cells = table.cells
-        places = rows.classes * np.int64(cells + 1) + rows.cells[table.place]
+        places = classes * np.int64(cells + 1) + table.cells_of(rows)
         joint: Floats = np.bincount(places, minlength=size * (cells + 1)).reshape(size, cells + 1).astype(np.float64)
         present, missing = joint[:, :cells], joint[:, cells:]
         pooled: Floats = present.sum(axis=0)
@@ -810,24 +742,24 @@ def _normal_reference(table: _LogTable, present: Floats, pooled: Floats) -> Floa
 
 
 def _scores(
-    model: NaiveBayes, tables: Sequence[_LogTable], reference: tuple[Floats, list[Floats]], rows: _AttackedRows
+    model: NaiveBayes, tables: Sequence[_LogTable], reference: tuple[Floats, list[Floats]], rows: pl.DataFrame
 ) -> dict[str, Floats]:
     """Compute the scores of rows, by name: the larger, the more a row looks like a member."""
-    classes = rows.classes
+    classes = rows["class"].to_numpy()
     joint, ratio = np.log(model.classes.probability)[classes], -reference[0][classes]
     ratio = ratio + joint
     weighted = (np.log(model.priors) + np.array(model.intercepts))[classes]
     for table, weight, population in zip(tables, model.weights, reference[1], strict=True):
-        own = table.logs[classes, rows.cells[table.place]]
+        cells = table.cells_of(rows)
+        own = table.logs[classes, cells]
         joint = joint + own
-        ratio += own - population[classes, rows.cells[table.place]]
+        ratio += own - population[classes, cells]
         weighted += weight * own
     return {
         LIKELIHOOD_RATIO: ratio,
         "log P(x, y)": joint,
         **({} if model.attribute_weights is None else {WEIGHTED_JOINT: weighted}),
-        "confidence of the true class": rows.odds,
-        **rows.confidences,
+        **{name: rows[name].to_numpy() for name in rows.columns[rows.columns.index("key") + 1 :]},
     }
 
 
@@ -866,13 +798,14 @@ def _flagged(
 
 
 def _guessed(
-    table: _LogTable, members: _AttackedRows, others: _AttackedRows, implied: Implied | None, part: float
+    table: _LogTable, members: pl.DataFrame, others: pl.DataFrame, implied: Implied | None, part: float
 ) -> Guessed:
     rates = []
     for rows in (members, others):
-        cells = rows.cells[table.place]
+        cells = table.cells_of(rows)
         known = cells < table.cells
-        rates.append(_rate(int(table.right[rows.classes[known], cells[known]].sum()), int(known.sum())))
+        right = table.right[rows["class"].to_numpy()[known], cells[known]]
+        rates.append(_rate(int(right.sum()), int(known.sum())))
     one, other = rates
     return Guessed(
         table.attribute.name,
@@ -963,51 +896,39 @@ def _curves(report: AttackReport) -> Plot:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Written:
-    """What an attack writes: a page and a document, each None for none."""
-
-    html: Path | None
-    output: Path | None
-    overwrite: bool
-
-    def check(self, inputs: Sequence[DataFile]) -> None:
-        """Refuse outputs that could not be written, before any row is read."""
-        if self.html is not None:
-            check_single_page(self.html, self.overwrite)
-        for output in (self.html, self.output):
-            if output is not None:
-                check_target(output, self.overwrite, inputs)
-
-
 def attack_files(
     model: Path,
     members: Sequence[str],
     others: Sequence[str],
     sensitive: Sequence[str],
-    written: Written,
+    html: Path | None,
+    output: Path | None,
+    overwrite: bool,
     as_json: bool,
 ) -> bool:
     """Attack one model, print the report, write what is asked for, and return whether a bound is exceeded."""
     rows = [local_files(data, "members" if place == 0 else "others") for place, data in enumerate((members, others))]
     loaded = read_model(model)
-    written.check([model, *(file for each in rows for file in each.files)])
+    if html is not None:
+        check_single_page(html, overwrite)
+    written = [path for path in (html, output) if path is not None]
+    for path in written:
+        check_target(path, overwrite, [model, *(file for each in rows for file in each.files)])
     with stage("attacking"):
         report = attack(loaded, rows[0].batches(), rows[1].batches(), sensitive)
     document = to_document(report, document_digest(loaded))
-    if written.html is not None:
-        write_attack_page(report, loaded.domain, written.html, model.name, overwrite=written.overwrite)
-    if written.output is not None:
-        with atomic_output(written.output, overwrite=written.overwrite, confidential=True) as partial:
+    if html is not None:
+        write_attack_page(report, loaded.domain, html, model.name, overwrite=overwrite)
+    if output is not None:
+        with atomic_output(output, overwrite=overwrite, confidential=True) as partial:
             partial.write_text(to_json(document), encoding="utf-8")
     if as_json:
         print_text(to_json(document).rstrip())
     else:
         print_confidential()
         _print_attack(report)
-        for path in (written.html, written.output):
-            if path is not None:
-                print_line(f"wrote {path}", "written", output=str(path))
+        for path in written:
+            print_line(f"wrote {path}", "written", output=str(path))
     return bool(report.exceeded)
 
 

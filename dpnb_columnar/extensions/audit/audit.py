@@ -121,8 +121,8 @@ def command(
                 "(--members) and rows that did not (--others)"
             )
         attack = extension("attack.model_attack", "audit --model")
-        written = attack.Written(html, output, overwrite)
-        if attack.attack_files(model, members, others, sensitive.split(",") if sensitive else (), written, as_json):
+        guessed = sensitive.split(",") if sensitive else ()
+        if attack.attack_files(model, members, others, guessed, html, output, overwrite, as_json):
             raise typer.Exit(BROKEN)
         return
     if refused := [OF_MODEL[name] for name in typed if name in OF_MODEL]:

@@ -11,13 +11,16 @@ source: the system's random bits, in the family's distribution.
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cache, partial
 from itertools import chain
+from typing import Any
 
 import numpy as np
+import polars as pl
 from flint import arb, ctx
 from numpy.typing import ArrayLike, NDArray
 
@@ -39,7 +42,7 @@ from dpnb_columnar.extensions.audit.outcomes import (
     numbers,
     record,
 )
-from dpnb_columnar.extensions.audit.universe import AdversarialPair, AnyUniverse, Database, Universe
+from dpnb_columnar.extensions.audit.universe import AdversarialPair, AnyUniverse, Universe
 from dpnb_columnar.model.query_noise import MOMENTS, lower_bound, upper_bound
 from dpnb_columnar.training import Release
 
@@ -67,89 +70,14 @@ def band(samples: int, error: float) -> float:
     return math.sqrt(math.log(2 / error) / (2 * samples))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Sample:
-    """Releases of one database.
+SHAPE = "shape"
+"""First column of a sample: the names of a release's numbers as one text, or the kind of exception. The others are the
+numbers by name, null where a release has none."""
 
-    Attributes:
-        shapes: Per release, the names of the model's numbers as one text; or the kind of exception.
-        values: Shape (releases, numbers): every number, NaN where the model has none.
-        drawn: Shape (numbers,): whether the number was drawn, rather than computed from drawn ones.
-    """
+ReleaseScore = Callable[[pl.DataFrame], Floats]
+"""A number computed from each release of a sample; shape (releases,), NaN where it has none."""
 
-    shapes: Sequence[str]
-    values: Floats
-    drawn: Flags
-    names: Sequence[str]
-
-    @property
-    def size(self) -> int:
-        return len(self.shapes)
-
-    def split(self, first: int) -> tuple[Sample, Sample]:
-        """Split off the first releases from all others."""
-        parts = [(self.shapes[:first], self.values[:first]), (self.shapes[first:], self.values[first:])]
-        one, two = (Sample(shapes, values, self.drawn, self.names) for shapes, values in parts)
-        return one, two
-
-
-ReleaseScore = Callable[[Sample], Floats]
-"""A number computed from each release; shape (releases,), NaN where it has none."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class LikelihoodRatio:
-    """A likelihood ratio of two databases by one histogram per drawn number, as draws are independent given the counts.
-
-    Attributes:
-        cuts: Per number, rising ends of its bins.
-        ratios: Per number and bin, the logarithm of the ratio of frequencies.
-    """
-
-    places: Sequence[int]
-    cuts: Sequence[Floats]
-    ratios: Sequence[Floats]
-
-    @classmethod
-    def learned(cls, one: Sample, two: Sample) -> LikelihoodRatio:
-        places, cuts, ratios = [int(place) for place in np.flatnonzero(one.drawn)], [], []
-        for place in places:
-            ends = np.unique(_quantiles(np.concatenate([one.values[:, place], two.values[:, place]]), BINS))
-            counts = [np.bincount(_bins(each.values[:, place], ends), minlength=len(ends) + 2) for each in (one, two)]
-            frequency = [(count + 0.5) / (each.size + 1) for count, each in zip(counts, (one, two), strict=True)]
-            cuts.append(ends)
-            ratios.append(np.log(frequency[0] / frequency[1]))
-        return cls(places, cuts, ratios)
-
-    def __call__(self, sample: Sample) -> Floats:
-        total = np.zeros(sample.size)
-        for place, ends, ratio in zip(self.places, self.cuts, self.ratios, strict=True):
-            total += ratio[_bins(sample.values[:, place], ends)]
-        return total
-
-
-@dataclass(frozen=True, slots=True)
-class HasShape:
-    """The condition that a release has these numbers, or ended with this kind of exception."""
-
-    shape: str
-
-    def happened(self, sample: Sample) -> Flags:
-        return np.array([shape == self.shape for shape in sample.shapes], dtype=np.bool_)
-
-
-@dataclass(frozen=True, slots=True)
-class ScoreThreshold:
-    """The condition that a score is at most (``<=``), at least (``>=``) or exactly (``==``) some value."""
-
-    score: ReleaseScore
-    side: str
-    cut: float
-
-    def happened(self, sample: Sample) -> Flags:
-        values, cut = self.score(sample), self.cut
-        flags: Flags = values <= cut if self.side == "<=" else values >= cut if self.side == ">=" else values == cut
-        return flags
+SIDES: dict[str, Callable[[Any, Any], Flags]] = {"<=": operator.le, ">=": operator.ge, "==": operator.eq}
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,61 +85,81 @@ class Event:
     """An event of a release; ``swapped`` where it happens more often with the second database."""
 
     name: str
-    condition: HasShape | ScoreThreshold
+    happened: Callable[[pl.DataFrame], Flags]
     swapped: bool = False
 
-    def bound(self, one: Sample, two: Sample, delta: float, error: float) -> float:
+    def bound(self, one: pl.DataFrame, two: pl.DataFrame, delta: float, error: float) -> float:
         """Compute a lower confidence bound on epsilon from samples that the event was not chosen on."""
         first, second = (two, one) if self.swapped else (one, two)
-        hits, other = (int(self.condition.happened(sample).sum()) for sample in (first, second))
-        return float(epsilon_bound(hits, other, (first.size, second.size), delta, error))
+        hits, other = (int(self.happened(sample).sum()) for sample in (first, second))
+        return float(epsilon_bound(hits, other, (len(first), len(second)), delta, error))
 
 
-def best_of_numbers(one: Sample, two: Sample, delta: float, error: float) -> Event:
+def best_of_numbers(one: pl.DataFrame, two: pl.DataFrame, delta: float, error: float) -> Event:
     """Choose the most telling event about one number, or about the shape of a release."""
-    tried = [(-np.inf, Event(f"shape {one.shapes[0]}", HasShape(one.shapes[0])))]
-    for shape in sorted({*one.shapes, *two.shapes}):
-        events = [Event(f"shape {shape}", HasShape(shape), swapped) for swapped in (False, True)]
-        tried += [(event.bound(one, two, delta, error), event) for event in events]
-    for place, name in enumerate(one.names):
-        tried.append(_best_threshold(one, two, delta, error, name, partial(_number, place)))
+    tried = []
+    for shape in sorted({*one[SHAPE], *two[SHAPE]}):
+        for swapped in (False, True):
+            event = Event(f"shape {shape}", partial(_has_shape, shape), swapped)
+            tried.append((event.bound(one, two, delta, error), event))
+    for name in one.columns[1:]:
+        tried.append(_best_threshold(one, two, delta, error, name, partial(_number, name)))
     return max(tried, key=lambda each: each[0])[1]
 
 
-def best_of_models(one: Sample, two: Sample, delta: float, error: float) -> Event:
+def best_of_models(one: pl.DataFrame, two: pl.DataFrame, delta: float, error: float) -> Event:
     """Choose a threshold on the likelihood ratio of all drawn numbers."""
-    return _best_threshold(one, two, delta, error, "likelihood ratio", LikelihoodRatio.learned(one, two))[1]
+    return _best_threshold(one, two, delta, error, "likelihood ratio", _likelihood_ratio(one, two))[1]
 
 
-def _number(place: int, sample: Sample) -> Floats:
-    return sample.values[:, place]
+def _has_shape(shape: str, sample: pl.DataFrame) -> Flags:
+    return (sample[SHAPE] == shape).to_numpy()
+
+
+def _number(name: str, sample: pl.DataFrame) -> Floats:
+    return sample[name].to_numpy()
+
+
+def _is_beyond(score: ReleaseScore, side: str, cut: float, sample: pl.DataFrame) -> Flags:
+    return SIDES[side](score(sample), cut)
+
+
+def _likelihood_ratio(one: pl.DataFrame, two: pl.DataFrame) -> ReleaseScore:
+    """Learn the logarithm by one histogram per drawn number, as draws are independent given the counts."""
+    learned = []
+    for name in filter(is_drawn, one.columns[1:]):
+        values = [_number(name, each) for each in (one, two)]
+        ends = np.unique(_quantiles(np.concatenate(values), BINS))
+        counts = [np.bincount(_bins(each, ends), minlength=len(ends) + 2) for each in values]
+        frequency = [(count + 0.5) / (len(each) + 1) for count, each in zip(counts, values, strict=True)]
+        learned.append((name, ends, np.log(frequency[0] / frequency[1])))
+
+    def ratio(sample: pl.DataFrame) -> Floats:
+        total = np.zeros(len(sample))
+        for name, ends, logs in learned:
+            total += logs[_bins(_number(name, sample), ends)]
+        return total
+
+    return ratio
 
 
 def _best_threshold(
-    one: Sample, two: Sample, delta: float, error: float, name: str, score: ReleaseScore
+    one: pl.DataFrame, two: pl.DataFrame, delta: float, error: float, name: str, score: ReleaseScore
 ) -> tuple[float, Event]:
     """Compute the best of the events that a score is at most, at least, or exactly some value."""
-    first, second = np.sort(score(one)), np.sort(score(two))  # NaN comes last
+    first, second = score(one), score(two)
     cuts = np.unique(_quantiles(np.concatenate([first, second]), THRESHOLDS))
-    below, upto = (
-        [np.searchsorted(values, cuts, side=side) for values in (first, second)] for side in ("left", "right")
-    )
-    present = [int((~np.isnan(values)).sum()) for values in (first, second)]
-    counts = {
-        "<=": upto,
-        ">=": [total - count for total, count in zip(present, below, strict=True)],
-        "==": [high - low for high, low in zip(upto, below, strict=True)],
-    }
     highest, best = -np.inf, ("<=", np.nan, False)
-    for side, (hits, other) in counts.items():
+    for side, is_hit in SIDES.items():
+        hits, other = (is_hit(values[:, None], cuts).sum(axis=0) for values in (first, second))
         for swapped in (False, True):
-            pair, trials = ((other, hits), (two.size, one.size)) if swapped else ((hits, other), (one.size, two.size))
+            pair, trials = ((other, hits), (len(two), len(one))) if swapped else ((hits, other), (len(one), len(two)))
             bounds = epsilon_bound(*pair, trials, delta, error)
             if len(bounds) and bounds.max() > highest:
                 place = int(bounds.argmax())
                 highest, best = float(bounds[place]), (side, float(cuts[place]), swapped)
     side, cut, swapped = best
-    return highest, Event(f"{name} {side} {cut:.6g}", ScoreThreshold(score, side, cut), swapped)
+    return highest, Event(f"{name} {side} {cut:.6g}", partial(_is_beyond, score, side, cut), swapped)
 
 
 def _quantiles(values: Floats, number: int) -> Floats:
@@ -266,12 +214,11 @@ def count_outcomes(
     records: list[Record] = []
     delta, each = float(claim.delta), error / (2 * len(pairs))
     for pair in pairs:
-        samples = [_released(configuration, universe, database, releases) for database in (pair.one, pair.two)]
-        for _, some in samples:
-            records += some
-        (chosen_one, fresh_one), (chosen_two, fresh_two) = (
-            sample.split(int(TRAINING * releases)) for sample in aligned([sample for sample, _ in samples])
-        )
+        *samples, some = _samples(configuration, universe, pair, releases)
+        records += some
+        training = int(TRAINING * releases)
+        chosen_one, chosen_two = (sample.head(training) for sample in samples)
+        fresh_one, fresh_two = (sample.slice(training) for sample in samples)
         for check, choose in ((NUMBER, best_of_numbers), (MODEL, best_of_models)):
             event = choose(chosen_one, chosen_two, delta, each)
             bound = event.bound(fresh_one, fresh_two, delta, each)
@@ -295,46 +242,32 @@ def promising(
         return list(pairs)
 
     def distinguished(pair: AdversarialPair) -> float:
-        one, two = aligned(
-            [_released(configuration, universe, database, releases)[0] for database in (pair.one, pair.two)]
-        )
+        one, two, _ = _samples(configuration, universe, pair, releases)
         delta = float(claim.delta)
         return best_of_models(one, two, delta, LENIENT).bound(one, two, delta, LENIENT)
 
     return sorted(pairs, key=distinguished, reverse=True)
 
 
-def aligned(samples: Sequence[Sample]) -> list[Sample]:
-    """Give samples the same numbers: a number that one of them never holds is missing there."""
-    names = list(dict.fromkeys(name for sample in samples for name in sample.names))
-    drawn = np.array([is_drawn(name) for name in names], dtype=np.bool_)
-    same = []
-    for sample in samples:
-        values = np.full((sample.size, len(names)), np.nan)
-        values[:, [names.index(name) for name in sample.names]] = sample.values
-        same.append(Sample(sample.shapes, values, drawn, names))
-    return same
-
-
-def _released(
-    configuration: Configuration, universe: AnyUniverse, database: Database, releases: int
-) -> tuple[Sample, list[Record]]:
-    """Release one database many times, and keep the first records."""
-    plan, counted = configuration.plan(universe.domain), universe.counted(database)
+def _samples(
+    configuration: Configuration, universe: AnyUniverse, pair: AdversarialPair, releases: int
+) -> tuple[pl.DataFrame, pl.DataFrame, list[Record]]:
+    """Release both databases of a pair many times, and keep the first records of each."""
+    plan = configuration.plan(universe.domain)
     records: list[Record] = []
-    rows: list[dict[str, float]] = []
-    shapes: list[str] = []
-    for number in range(releases):
-        outcome = record(plan, counted, RecordingSampler())
-        row = {} if outcome.release is None else numbers(outcome.release)
-        rows.append(row)
-        shapes.append(outcome.failure or ", ".join(row))
-        if number < RECORDED:
-            records.append(outcome)
-    names = list(dict.fromkeys(name for row in rows for name in row))
-    values = np.array([[row.get(name, np.nan) for name in names] for row in rows], dtype=np.float64)
-    drawn = np.array([is_drawn(name) for name in names], dtype=np.bool_)
-    return Sample(shapes, values.reshape(releases, len(names)), drawn, names), records
+    rows: list[dict[str, str | float]] = []
+    for database in (pair.one, pair.two):
+        counted = universe.counted(database)
+        for number in range(releases):
+            outcome = record(plan, counted, RecordingSampler())
+            released = {} if outcome.release is None else numbers(outcome.release)
+            shape = outcome.failure or ", ".join(released)
+            rows.append({SHAPE: shape, **{name: float(value) for name, value in released.items()}})
+            if number < RECORDED:
+                records.append(outcome)
+    names = dict.fromkeys(name for row in rows for name in row)
+    sample = pl.DataFrame(rows, {**dict.fromkeys(names, pl.Float64), SHAPE: pl.String})
+    return sample.head(releases), sample.slice(releases), records
 
 
 GRID, REACHABLE, REPEATS = "grid", "reachable points", "repeated noise"

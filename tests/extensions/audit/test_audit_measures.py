@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
+import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -29,8 +30,8 @@ from dpnb_columnar.core.noise import (
     StudentT,
 )
 from dpnb_columnar.extensions.audit.epsilon_bounds import (
+    SHAPE,
     PlayedBits,
-    Sample,
     band,
     best_of_models,
     best_of_numbers,
@@ -231,10 +232,10 @@ def test_the_band_holds_for_uniform_numbers() -> None:
     assert (distance > band(100, 0.05)).mean() <= 0.05
 
 
-def sample(values: np.ndarray, shapes: list[str] | None = None) -> Sample:
+def sample(values: np.ndarray, shape: str = "all") -> pl.DataFrame:
     values = values.reshape(len(values), -1)
-    names = [f"number {place}" for place in range(values.shape[1])]
-    return Sample(shapes or ["all"] * len(values), values, np.ones(values.shape[1], dtype=bool), names)
+    numbers = {f"number {place}": column for place, column in enumerate(values.T)}
+    return pl.DataFrame({SHAPE: [shape] * len(values), **numbers})
 
 
 def test_the_event_chosen_is_about_the_number_that_differs() -> None:
@@ -257,7 +258,7 @@ def test_a_value_that_only_one_database_leads_to_is_an_event() -> None:
 
 def test_the_shape_of_a_model_and_an_exception_are_events() -> None:
     values = np.zeros(100)
-    one, two = sample(values, ["all"] * 100), sample(np.full(100, np.nan), ["ValueError"] * 100)
+    one, two = sample(values), sample(np.full(100, np.nan), "ValueError")
     assert best_of_numbers(one, two, 0.0, 0.01).name.startswith("shape")
     assert best_of_numbers(one, two, 0.0, 0.01).bound(one, two, 0.0, 0.01) > 2
 
@@ -266,7 +267,7 @@ def test_the_likelihood_ratio_gathers_what_single_numbers_tell() -> None:
     generator = np.random.default_rng(2)
     parts = [generator.normal(size=(4000, 6)) + shift for shift in (0.0, 0.7)]
     one, two = (sample(part) for part in parts)
-    halves = list(zip(*(whole.split(2000) for whole in (one, two)), strict=True))
+    halves = [[whole[:2000] for whole in (one, two)], [whole[2000:] for whole in (one, two)]]
     bounds = [
         choose(*halves[0], 0.0, 1e-4).bound(*halves[1], 0.0, 1e-4) for choose in (best_of_numbers, best_of_models)
     ]

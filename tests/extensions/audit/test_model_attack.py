@@ -120,22 +120,20 @@ def test_the_tables_are_those_of_the_model() -> None:
         )
         tables = [model_attack._table(model, place) for place in range(3)]
         read = model_attack._read(model, tables, batches_of_frame(rows), ("age",))
-        joint = np.log(model.priors)[:, None] + sum(
-            table.logs[:, cells.astype(int)] for table, cells in zip(tables, read.cells, strict=True)
-        )
+        joint = np.log(model.priors)[:, None] + sum(table.logs[:, table.cells_of(read).astype(int)] for table in tables)
         shares = np.exp(joint - joint.max(axis=0))
         shares /= shares.sum(axis=0)
         predicted = model.predict(rows)["probability_high"].to_numpy()
         assert shares[1] == pytest.approx(predicted, abs=precision)
-        own = read.classes == 1
+        own = read["class"].to_numpy() == 1
         odds = np.where(own, np.log(predicted / (1 - predicted)), np.log((1 - predicted) / predicted))
-        assert read.odds == pytest.approx(odds)
+        assert read["confidence of the true class"].to_numpy() == pytest.approx(odds)
 
 
 def test_scores_of_a_hand_made_model_are_ranked_by_hand() -> None:
     probabilities = np.array([[0.7, 0.2], [0.1, 0.5], [0.2, 0.3]])
-    odds, scores = model_attack._confidences(probabilities, np.array([0, 2], np.int16))
-    assert odds == pytest.approx(np.log([0.7 / 0.3, 0.3 / 0.7]))
+    scores = model_attack._confidences(probabilities, np.array([0, 2], np.int16))
+    assert scores["confidence of the true class"] == pytest.approx(np.log([0.7 / 0.3, 0.3 / 0.7]))
     assert scores["margin of the true class"] == pytest.approx([0.5, -0.2])
     assert scores["entropy of the prediction, reversed"] == pytest.approx(
         [sum(p * np.log(p) for p in column) for column in probabilities.T]
