@@ -1,9 +1,8 @@
 """Save and load answers to queries as Parquet files: exact, readable by the owner alone, marked so. CONFIDENTIAL.
 
-One writer and one reader serve every kind of query; what differs stands in its ``Format``. Metadata hold digests of
-what an answer was made from, and scores are named by digests: whoever reads them has the model that gives them. Sums
-of a round have no files: rounds follow one another over the rows themselves. Results of ``sql statistics`` come from
-any program, and may unpack to far more than their size, so what is read into memory is bounded.
+One writer and one reader serve every kind of query; what differs is in its ``Format``. Sums of a round have no files:
+rounds follow one another over the rows themselves. Results of ``sql statistics`` come from any program, and may unpack
+to far more than their size, so what is read into memory is bounded.
 """
 
 from __future__ import annotations
@@ -46,7 +45,6 @@ from dpnb_columnar.runtime.unfinished import exists, is_folder
 if TYPE_CHECKING:
     import polars as pl
     import pyarrow as pa
-    import pyarrow.parquet as pq
 
 NOTICE = "CONFIDENTIAL: exact counts of a confidential table; not released, not protected by noise"
 ROW_GROUP = 2**20  # rows of a row group of a file
@@ -77,10 +75,6 @@ class Format(Result[QueryT, AnswerT]):
     number: ClassVar[str] = "a number"  # what its numbers are called
     later: ClassVar[bool] = True  # whether released values fix what is asked
 
-    @abstractmethod
-    def numbers(self, query: QueryT) -> Sequence[str]:
-        """Name the columns of whole numbers."""
-
     def metadata(self, answer: AnswerT) -> tuple[dict[str, Any], Mapping[str, str]]:
         """Return what the header of a file says beside its version, and further metadata."""
         return {"parts": sorted(answer.parts)}, {}
@@ -108,9 +102,6 @@ class CellFormat(Format[CellQuery, Statistics]):
     number = "class, code or count"
     later = False
 
-    def numbers(self, query: CellQuery) -> Sequence[str]:
-        return CELL_NUMBERS
-
     def metadata(self, answer: Statistics) -> tuple[dict[str, Any], Mapping[str, str]]:
         digests = {"parts": sorted(answer.parts), "summands": sorted(answer.summands)}
         return digests, domain_metadata(answer.domain)
@@ -119,18 +110,27 @@ class CellFormat(Format[CellQuery, Statistics]):
         return _cells_schema(), _cell_tables(answer)
 
     def read(self, table: pa.Table, header: Mapping[str, Any], query: CellQuery | None, path: Path) -> Statistics:
+        import polars as pl
+
         metadata = decoded_metadata(table)
         parts, summands = digests_of(header["parts"]), digests_of(header["summands"])
         carried = domain_from_metadata(metadata, str(path))
         if not isinstance(carried, Domain) or not table.schema.equals(_cells_schema()):
             raise ValueError("no statistics")
         if query is not None and query.digest != digest(carried):
+            differing, weights = "", (carried.weight, query.domain.weight)
+            if digest(replace(carried, weight=query.domain.weight)) == query.digest:
+                found, other = ("no weight" if each is None else weighs_by(each) for each in weights)
+                differing = f": with {found}, not with {other}"
             raise DataError(
                 f"{path}: was counted in another domain than {query.domain.name!r}, the one asked for"
-                f"{_weights(carried, query.domain)}; aggregate anew"
+                f"{differing}; aggregate anew"
             )
+        frame = pl.DataFrame(table)
         try:
-            return replace(assemble(carried, _cells(table), parts), summands=summands)
+            if any(frame[name].null_count() for name in CELL_NUMBERS):
+                raise ValueError("a count without a cell")
+            return replace(assemble(carried, cells_of(frame), parts), summands=summands)
         except ValueError:
             raise DataError(
                 f"{path}: its counts do not fit its own domain; make it again with {command('aggregate')}"
@@ -165,9 +165,6 @@ class ScoreFormat(Format[ClassScores, ScoreCounts]):
     holds = "counts the scores that a model gives"
     waits = "counts of its scores"
     number = "class, bin or count"
-
-    def numbers(self, query: ClassScores) -> Sequence[str]:
-        return SCORE_NUMBERS
 
     def metadata(self, answer: ScoreCounts) -> tuple[dict[str, Any], Mapping[str, str]]:
         asked = {"domain": digest(answer.scores.domain), "scores": answer.scores.digest}
@@ -265,8 +262,10 @@ def _load(path: Path, kind: Format[Any, AnswerT], query: Query[AnswerT] | None) 
     if path.name.lower().endswith((".csv", ".csv.gz")):
         return kind.of_result(read_delimited(path, kind.columns), _required(query, path), path)
     try:
-        table = read_table(path, () if query is None else kind.numbers(query))
-        metadata, held = decoded_metadata(table), kind_of_table(table)
+        table = read_table(path)
+        metadata = decoded_metadata(table)
+        marked = next((each for each in FORMATS.values() if each.key in metadata), None)
+        held = marked or kind_of_columns({name.lower() for name in table.schema.names})
         if held is not None and held is not kind:
             raise of_another_kind(path, held, kind)
         if kind.key not in metadata and held is kind:
@@ -362,15 +361,6 @@ def _cells_schema() -> pa.Schema:
     return pa.schema({"attribute": pa.dictionary(pa.int32(), pa.string()), **dict.fromkeys(CELL_NUMBERS, pa.int64())})
 
 
-def _cells(table: pa.Table) -> list[Cells]:
-    import polars as pl
-
-    frame = pl.DataFrame(table)
-    if frame.null_count().select("class", "code", "count").row(0) != (0, 0, 0):
-        raise ValueError("a count without a cell")
-    return cells_of(frame)
-
-
 def _cell_tables(statistics: Statistics) -> Iterator[pa.Table]:
     """Yield the rows of a statistics file in row groups: there may be as many cells as rows were counted."""
     import pyarrow as pa
@@ -392,14 +382,6 @@ def _cell_tables(statistics: Statistics) -> Iterator[pa.Table]:
         yield pa.concat_tables(waiting)
 
 
-def _weights(counted: Domain, wanted: Domain) -> str:
-    """Say how two domains differ that differ in the weight of rows alone; nothing of any others."""
-    if digest(replace(counted, weight=wanted.weight)) != digest(wanted):
-        return ""
-    found, other = ("no weight" if each.weight is None else weighs_by(each.weight) for each in (counted, wanted))
-    return f": with {found}, not with {other}"
-
-
 LARGEST_TABLE = 2**31  # bytes of the columns of a statistics file, unpacked; a file that is large itself may have more
 LARGEST_RATIO = 64
 """Largest ratio of a file's unpacked columns to the file itself, where the columns are larger than ``LARGEST_TABLE``.
@@ -418,7 +400,14 @@ def read_delimited(path: Path, columns: Sequence[str]) -> pl.DataFrame:
 
     problem = DataError(f"{path}: not a CSV file with the header {','.join(columns)}; export the query's result anew")
     try:
-        content = _content(path)
+        with path.open("rb") as raw:
+            compressed = raw.read(len(GZIP_SIGNATURE)) == GZIP_SIGNATURE
+            raw.seek(0)
+            stream = cast(BinaryIO, gzip.GzipFile(fileobj=raw)) if compressed else raw
+            content = stream.read(LARGEST_RESULT + 1)
+        if len(content) > LARGEST_RESULT:
+            raise DataError(f"{path}: larger than {LARGEST_RESULT >> 20} MiB; export the query's result as Parquet")
+        content = content.removeprefix(codecs.BOM_UTF8)
         if not content[:2].isalpha():  # Polars would unpack a file that begins like a compressed one
             raise problem
         return pl.read_csv(content, infer_schema=False)
@@ -426,54 +415,33 @@ def read_delimited(path: Path, columns: Sequence[str]) -> pl.DataFrame:
         raise problem from None
 
 
-def _content(path: Path) -> bytes:
-    with path.open("rb") as raw:
-        compressed = raw.read(len(GZIP_SIGNATURE)) == GZIP_SIGNATURE
-        raw.seek(0)
-        stream = cast(BinaryIO, gzip.GzipFile(fileobj=raw)) if compressed else raw
-        content = stream.read(LARGEST_RESULT + 1)
-    if len(content) > LARGEST_RESULT:
-        raise DataError(f"{path}: larger than {LARGEST_RESULT >> 20} MiB; export the query's result as Parquet")
-    return content.removeprefix(codecs.BOM_UTF8)
-
-
-def read_table(path: Path, more: Collection[str] = ()) -> pa.Table:
-    """Read columns of counts, and ``more`` in lower case, and metadata from a Parquet file; ValueError if too large."""
+def read_table(path: Path) -> pa.Table:
+    """Read columns of counts and metadata from a Parquet file; ValueError if too large."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
     import pyarrow.parquet as pq
 
+    wanted = {name for kind in FORMATS.values() for name in kind.columns}
     with pq.ParquetFile(path) as file:
-        names, texts = _count_columns(file, more)
+        fields = [field for field in file.schema_arrow if field.name.lower() in wanted]
         groups = [file.metadata.row_group(place) for place in range(file.metadata.num_row_groups)]
         unpacked = max(BYTES_OF_A_CELL * file.metadata.num_rows, sum(group.total_byte_size for group in groups))
     most = max(LARGEST_TABLE, LARGEST_RATIO * path.stat().st_size)
-    if unpacked > most:
-        raise ValueError("more than any statistics of a file so small")
-    table = pq.read_table(path, columns=names, read_dictionary=texts)  # else a text would be repeated in every row
-    table.validate(full=True)  # a damaged file may hold dictionary codes that are in no dictionary, which others trust
-    _check_texts(table, most)
-    return table
-
-
-def _count_columns(file: pq.ParquetFile, more: Collection[str]) -> tuple[list[str], list[str]]:
-    wanted = {*more, *(name for kind in FORMATS.values() for name in kind.columns)}
-    fields = [field for field in file.schema_arrow if field.name.lower() in wanted]
     if len({field.name.lower() for field in fields}) < len(fields) or not all(is_plain(field.type) for field in fields):
         raise ValueError("no columns of counts")
-    return [field.name for field in fields], [field.name for field in fields if is_text(field.type)]
-
-
-def _check_texts(table: pa.Table, most: int) -> None:
-    """Check that a table's texts take at most so many bytes once every row holds its own, not a dictionary."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    for column in table.columns:
+    if unpacked > most:
+        raise ValueError("more than any statistics of a file so small")
+    texts = [field.name for field in fields if is_text(field.type)]  # else one would be repeated in every row
+    table = pq.read_table(path, columns=[field.name for field in fields], read_dictionary=texts)
+    table.validate(full=True)  # a damaged file may hold dictionary codes that are in no dictionary, which others trust
+    for column in table.columns:  # every row may hold its own text later, not a dictionary's
         if pa.types.is_dictionary(column.type) and is_text(column.type.value_type):
             longest = max(
                 (pc.max(pc.binary_length(chunk.dictionary)).as_py() or 0 for chunk in column.chunks), default=0
             )
             if longest * len(column) > most:
                 raise ValueError("longer texts than any statistics have")
+    return table
 
 
 def checked_columns(
@@ -501,12 +469,10 @@ def checked_columns(
             "text; export the result anew"
         )
 
-    def written(name: str) -> pl.Expr:
-        return pl.col(names[name]).cast(pl.String).alias(name)
-
+    written = {name: pl.col(names[name]).cast(pl.String).alias(name) for name in columns}
     frame = result.select(
-        *(written(name).replace("", None) for name in texts),
-        *(written(name).str.replace(r"\.0*$", "").cast(pl.Int64, strict=False) for name in numbers),
+        *(written[name].replace("", None) for name in texts),
+        *(written[name].str.replace(r"\.0*$", "").cast(pl.Int64, strict=False) for name in numbers),
     )
     if any(frame[name].null_count() for name in numbers):
         raise DataError(f"{source}: {kind.number} is not a whole number in some row; export the result anew")
@@ -516,12 +482,6 @@ def checked_columns(
 def kind_of_columns(names: Collection[str]) -> Format[Any, Any] | None:
     """Recognise the result of a query by its columns, in lower case; None if it is the result of none."""
     return next((kind for kind in FORMATS.values() if {*kind.columns} <= {*names}), None)
-
-
-def kind_of_table(table: pa.Table) -> Format[Any, Any] | None:
-    """Say what a table holds: by its file's metadata, or, as the result of a query, by its columns."""
-    marked = (kind for kind in FORMATS.values() if kind.key.encode() in (table.schema.metadata or {}))
-    return next(marked, None) or kind_of_columns({name.lower() for name in table.schema.names})
 
 
 def of_another_kind(source: object, kind: Format[Any, Any], wanted: Format[Any, Any]) -> DataError:

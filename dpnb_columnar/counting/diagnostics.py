@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import partial, reduce
+from functools import reduce
 from operator import add
 from typing import Any
 
@@ -123,15 +123,19 @@ class Repeats:
 def diagnose(source: Source, domain: Domain) -> Diagnosis:
     """Compare every row with the domain; the rows are streamed."""
     groups, kinds = _row_groups(source), kinds_of(source.types)
-    totals = stream(source, partial(_counted, domain=domain, kinds=kinds))
+    described, sums = _per_row(domain, kinds), _totals(domain)
+
+    def counted(rows: pl.LazyFrame) -> dict[str, Any]:
+        return rows.select(**described).select(**sums).collect(engine="streaming").row(0, named=True)
+
+    def undeclared_in(rows: pl.LazyFrame) -> tuple[UndeclaredValues, ...]:
+        return tuple(undeclared_values(each, kinds[each.name], rows) for each in outside)
+
+    totals = stream(source, counted)
     names = [LABEL, *(attribute.name for attribute in domain.attributes)]
     columns = tuple(_column(name, place, totals) for place, name in enumerate(names))
     outside = [_categories(domain, place) for place, column in enumerate(columns) if column.outside]
-    undeclared = (
-        stream(source, partial(_all_undeclared, domain=domain, attributes=outside, kinds=kinds), passes=len(outside))
-        if outside
-        else ()
-    )
+    undeclared = stream(source, undeclared_in, passes=len(outside)) if outside else ()
     return Diagnosis(
         rows=totals["rows"],
         fitting=totals["fitting"],
@@ -142,17 +146,6 @@ def diagnose(source: Source, domain: Domain) -> Diagnosis:
         undeclared=undeclared,
         weight=None if domain.weight is None else WeightDiagnosis(*(totals[f"weight {name}"] for name in WEIGHTS)),
     )
-
-
-def _counted(rows: pl.LazyFrame, domain: Domain, kinds: Mapping[str, Kind]) -> dict[str, Any]:
-    per_row = rows.select(**_per_row(domain, kinds))
-    return per_row.select(**_totals(domain)).collect(engine="streaming").row(0, named=True)
-
-
-def _all_undeclared(
-    rows: pl.LazyFrame, domain: Domain, attributes: Sequence[Categorical], kinds: Mapping[str, Kind]
-) -> tuple[UndeclaredValues, ...]:
-    return tuple(undeclared_values(each, kinds[each.name], rows) for each in attributes)
 
 
 def _per_row(domain: Domain, kinds: Mapping[str, Kind]) -> dict[str, pl.Expr]:
@@ -252,13 +245,11 @@ def _row_groups(source: Source) -> tuple[int, ...]:
 def count_repeats(source: Source, rows: int) -> Repeats:
     """Count rows equal to others by hashes, which two of 2^22 different rows share with a probability below 10^-6."""
     share = -(-rows // MOST_ROWS)
-    some, different = stream(source, partial(_rows_and_hashes, share=share))
+
+    def rows_and_hashes(every: pl.LazyFrame) -> tuple[int, ...]:
+        hashes = every.select(hash=pl.struct(pl.all()).hash())
+        compared = hashes if share <= 1 else hashes.filter(pl.col("hash") % share == 0)
+        return compared.select(rows=pl.len(), different=pl.col("hash").n_unique()).collect(engine="streaming").row(0)
+
+    some, different = stream(source, rows_and_hashes)
     return Repeats(rows * (some - different) // max(some, 1), share <= 1)
-
-
-def _rows_and_hashes(rows: pl.LazyFrame, share: int) -> tuple[int, int]:
-    hashes = rows.select(hash=pl.struct(pl.all()).hash())
-    compared = hashes if share <= 1 else hashes.filter(pl.col("hash") % share == 0)
-    counted = compared.select(rows=pl.len(), different=pl.col("hash").n_unique()).collect(engine="streaming")
-    some, different = counted.row(0)
-    return some, different

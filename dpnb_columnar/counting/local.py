@@ -4,10 +4,9 @@ Polars reads the rows, and NumPy counts the values of a column as they are: the 
 values that were counted, and scores are looked up by value (``rows.row_rules``). ``reduce_rows`` answers any query.
 DuckDB counts cells of large Parquet files as well, as sums of a few joint tables.
 
-*Units.* Rows in the order of their units are chosen from as they stream by: a unit is complete once the next one
-begins, so that memory does not grow with the rows. Publishers write files this way. Where some unit comes after a
-larger one, the rows are scanned again, once for each of as many shares of the units as keep a scan's rows few enough.
-Either way the same rows are chosen, and nothing but time tells which it was, or the share of progress, a clock.
+*Units.* Rows in the order of their units, as publishers write them, are chosen from as they stream by: memory does not
+grow with the rows. Where some unit comes after a larger one, the rows are scanned again, once for each share of the
+units. The same rows are chosen, and nothing but time tells which it was.
 """
 
 from __future__ import annotations
@@ -238,11 +237,8 @@ def _reduce_to_cells(query: CellQuery, rows: pl.LazyFrame, types: Mapping[str, p
 def count_cells(
     source: ParquetSource, domain: Domain, attributes: Sequence[Attribute], *, classes: bool
 ) -> list[Cells]:
-    """Count the cells of some attributes: classes first, the sums of weights last. Confidential."""
-
-    def count(rows: pl.LazyFrame) -> list[Cells]:
-        return count_rows(rows, source.types, domain, attributes, classes=classes)
-
+    """Count the cells of some attributes over files, as ``count_rows``."""
+    count = partial(count_rows, types=source.types, domain=domain, attributes=attributes, classes=classes)
     return stream(source, count, by_units=domain.unit is not None)
 
 
@@ -254,32 +250,31 @@ def count_rows(
     *,
     classes: bool,
 ) -> list[Cells]:
-    """Count the cells of some attributes over rows, as ``count_cells`` does over files, never held as a whole."""
+    """Count the cells of some attributes over rows: classes first, the sums of weights last. Confidential."""
     size = len(domain.classes)
     values = _values(domain, types, attributes)
     tables = [_Table(size, name, values[name]) for name in values]
     if classes:
         tables.insert(0, _Table(size))
-    weights = None if domain.weight is None else _WeightSums(size)
-    counters = _counters(tables)
+    weights = DenseCounter(size)
+    counters, more = _counters(tables), [] if domain.weight is None else [WEIGHT]
 
     def count(part: pl.DataFrame) -> None:
         for numbers, class_, _ in _numbered(part, values):
             for counter, table in zip(counters, tables, strict=True):
                 counter.add(table.places(numbers, class_))
-        if weights is not None:
-            weights.add(part)
+        if more:
+            weights.add(part[CLASS].to_numpy(), part[WEIGHT].to_numpy())
 
     def reset() -> None:
         counters[:] = _counters(tables)
-        if weights is not None:
-            weights.sums[:] = 0
+        weights.counts[:] = 0
 
-    more = [] if domain.weight is None else [WEIGHT]
     stream_counted_rows(rows, types, domain, _columns(values), more, count, reset)
     # A counter goes once its cells are made, so that a large table is not held twice.
     cells = [table.cells_of(*counters.pop(0).counted()) for table in tables]
-    return cells if weights is None else [*cells, weights.cells()]
+    sums = Cells(None, np.arange(size), np.full(size, WEIGHT_CODE), weights.counts)
+    return [*cells, sums] if more else cells
 
 
 def _values(domain: Domain, types: Mapping[str, pl.DataType], attributes: Iterable[Attribute]) -> dict[str, ValueCodes]:
@@ -350,22 +345,6 @@ class _Table:
         return Cells(self.name, narrow(classes[kept]), narrow(codes[kept]), counts[kept])
 
 
-class _WeightSums:
-    """Sums of the weights of rows per class, int64, in steps. Confidential."""
-
-    def __init__(self, classes: int) -> None:
-        self.sums: Integers = np.zeros(classes, dtype=np.int64)
-
-    def add(self, part: pl.DataFrame) -> None:
-        # Sums of floats, exact below 2^53: of steps up to 2^20, far more rows than a part has.
-        sums = np.bincount(part[CLASS].to_numpy(), part[WEIGHT].to_numpy(), minlength=len(self.sums))
-        self.sums += sums.astype(np.int64)
-
-    def cells(self) -> Cells:
-        classes = np.arange(len(self.sums))
-        return Cells(None, classes, np.full_like(classes, WEIGHT_CODE), self.sums)
-
-
 class Counter(Protocol):
     """Counter of the cells that rows fall into."""
 
@@ -383,7 +362,7 @@ class DenseCounter:
         self.counts: Integers = np.zeros(cells, dtype=np.int64)
 
     def add(self, places: Integers, weights: Integers | None = None) -> None:
-        # Sums of floats, exact below 2^53; and no longer than to the last cell that a row falls into.
+        # Sums of floats, exact below 2^53, as of weights of 2^20 steps; no longer than to the last cell of a row.
         counts = np.bincount(places, weights)
         self.counts[: len(counts)] += counts.astype(np.int64, copy=False)
 
@@ -393,11 +372,7 @@ class DenseCounter:
 
 
 class SparseCounter:
-    """Counter with a number for those cells alone that rows fall into.
-
-    Cells are sorted and counted by their runs: few rows of a sparse table share a cell, and to sort them takes a third
-    of the time of a group-by, which looks each of them up.
-    """
+    """Counter of those cells alone that rows fall into, by runs of sorted ones: a third of the time of a group-by."""
 
     def __init__(self, cells: int) -> None:
         self._type = np.min_scalar_type(cells)

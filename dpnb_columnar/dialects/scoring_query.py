@@ -136,32 +136,22 @@ def terms(
     if isinstance(parameters, Normal):
         assert isinstance(attribute, Numeric)
         return [term.node for term in normal_terms(attribute, parameters, weight).of(Number(value))]
-    rows = code_terms(attribute, parameters, weight)
-    if rows is None or (isinstance(parameters, Histogram) and len(parameters.edges) <= MOST_BRANCHES + 1):
+    rows = cell_terms(parameters, weight)
+    if isinstance(parameters, Histogram):
         assert isinstance(attribute, Numeric)
-        assert isinstance(parameters, Histogram)
-        # From the right, so that a bin that no code can reach is never chosen.
-        reached = [at_least(value, integer(start)) for start in [*reversed(bin_starts(attribute, parameters.edges)), 0]]
-        return [
-            case((start.copy(), double(term)) for start, term in zip(reached, reversed(row), strict=True))
-            for row in cell_terms(parameters, weight)
-        ]
+        starts = [0, *bin_starts(attribute, parameters.edges)]
+        if attribute.cells >= MOST_LISTED or len(parameters.edges) <= MOST_BRANCHES + 1:
+            # From the right, so that a bin that no code can reach is never chosen.
+            reached = [at_least(value, integer(start)) for start in reversed(starts)]
+            return [
+                case((start.copy(), double(term)) for start, term in zip(reached, reversed(row), strict=True))
+                for row in rows
+            ]
+        bins = [bisect_right(starts, code) - 1 for code in range(attribute.cells + 1)]
+        rows = [[row[place] for place in bins] for row in rows]
     if len(rows[0]) <= MOST_BRANCHES:
         return [lookup(value.copy(), [(integer(code), double(term)) for code, term in enumerate(row)]) for row in rows]
     return [number_at(row, value.copy(), dialect, exp.DType.DOUBLE) for row in rows]
-
-
-def code_terms(attribute: Attribute, parameters: Table | Histogram, weight: float) -> list[list[float]] | None:
-    """Compute the terms of every code, per class; None where the codes of a grid are too many to list."""
-    rows = cell_terms(parameters, weight)
-    if isinstance(parameters, Table):
-        return rows
-    assert isinstance(attribute, Numeric)
-    if attribute.cells >= MOST_LISTED:
-        return None
-    starts = [0, *bin_starts(attribute, parameters.edges)]
-    bins = [bisect_right(starts, code) - 1 for code in range(attribute.cells + 1)]
-    return [[row[place] for place in bins] for row in rows]
 
 
 def code_of_integer(attribute: Categorical, dialect: Dialect) -> exp.Expr | None:
@@ -390,7 +380,13 @@ def write_table(model: NaiveBayes, output: Path, table: str, dialect: Dialect, *
             with partial.open("w", encoding="utf-8", newline="") as file:
                 file.writelines(f"{','.join(map(_csv_cell, row))}\n" for row in (COLUMNS, *table_rows(model)))
         else:
-            _write_parquet(model, partial)
+            import pyarrow as pa
+
+            types = {exp.DType.TEXT: pa.string(), exp.DType.DOUBLE: pa.float64()}
+            schema = pa.schema([(name, types[type_]) for name, type_ in COLUMNS.items()])
+            with parquet_writer(partial, schema) as writer:
+                rows = [dict(zip(COLUMNS, row, strict=True)) for row in table_rows(model)]
+                writer.write_table(pa.Table.from_pylist(rows, schema))
 
 
 def _csv_cell(value: str | float | None) -> str:
@@ -406,18 +402,6 @@ def check_suffix(output: Path) -> str:
     if suffix not in SUFFIXES:
         raise UsageError(f"{output}: the table is written as {', '.join(SUFFIXES)}; end its name in one of them")
     return suffix
-
-
-def _write_parquet(model: NaiveBayes, partial: Path) -> None:
-    import pyarrow as pa
-
-    types = {exp.DType.TEXT: pa.string(), exp.DType.DOUBLE: pa.float64()}
-    schema = pa.schema([(name, types[type_]) for name, type_ in COLUMNS.items()])
-    columns = list(zip(*table_rows(model), strict=True)) or [()] * len(COLUMNS)
-    with parquet_writer(partial, schema) as writer:
-        writer.write_table(
-            pa.table([pa.array(c, t) for c, t in zip(columns, schema.types, strict=True)], schema=schema)
-        )
 
 
 TERMS = f"{STEP_PREFIX}terms"
@@ -678,9 +662,9 @@ def sql_columns(
         return dialect, None, {name: spell(name) for name in wanted}
     import polars as pl
 
-    columns = columns_like(like, table, model.domain.name, wanted, names)
+    source, spelled, types = columns_like(like, table, model.domain.name, wanted, names)
     try:
-        score(model, pl.LazyFrame(schema=dict(columns.types)), keys)
+        score(model, pl.LazyFrame(schema=dict(types)), keys)
     except DataError as error:
-        raise DataError(f"{columns.source}: {error}") from None
-    return dialect, {name: kind_of(type_) for name, type_ in columns.types.items()}, columns.names
+        raise DataError(f"{source}: {error}") from None
+    return dialect, {name: kind_of(type_) for name, type_ in types.items()}, spelled

@@ -244,19 +244,10 @@ SPELLED: Mapping[Spelling, Callable[[str], str]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class TableColumns:
-    """Columns of a table under the names that a domain, or who typed them, has for them."""
-
-    source: str
-    names: Mapping[str, str]
-    types: Mapping[str, pl.DataType]
-
-
 def columns_like(
     like: str, table: str | None, default: str, wanted: Iterable[str], names: Spelling | None
-) -> TableColumns:
-    """Read the columns of a database's table, or of a Parquet file with columns of its types. No row is read."""
+) -> tuple[str, Mapping[str, str], Mapping[str, pl.DataType]]:
+    """Return a table's (or a Parquet file's) source, and the names and types of its columns by those wanted."""
     from dpnb_columnar.rows.databases import query_columns
     from dpnb_columnar.rows.parquet import read_schema
 
@@ -272,7 +263,7 @@ def columns_like(
         types = query_columns(database, select_columns(called, None, database.dialect), table=called)
     own = matched_columns(wanted, types, source)
     spelled = own if names is None else {name: SPELLED[names](name) for name in own}
-    return TableColumns(source, spelled, {name: types[column] for name, column in own.items()})
+    return source, spelled, {name: types[column] for name, column in own.items()}
 
 
 def dialect_like(dialect: Dialect | None, like: str | None) -> Dialect:
@@ -401,7 +392,7 @@ def _grouping_sets(domain: Domain, kinds: Kinds, table: exp.Table | exp.Subquery
     # A class is a column of counts, not a key: PostgreSQL takes what is computed for 200 values, and sorts all rows for
     # each set whose groups would then fill its memory.
     values, names = counted_values(domain, kinds, dialect), _numbered_names(domain, "code")
-    steps = _coded(domain, kinds, table, values)
+    steps = coded_rows(domain, kinds, table, values)
     places = [
         (exp.Anonymous(this="GROUPING", expressions=_columns(name)), integer(place))
         for place, name in enumerate(names, 1)
@@ -492,7 +483,7 @@ def _total(name: str) -> exp.Expr:
 def _union_of_groupings(domain: Domain, kinds: Kinds, table: exp.Table | exp.Subquery) -> exp.Expr:
     """One grouping for each attribute, of the rows that have a value of it; their codes are computed once."""
     names = _numbered_names(domain, "code")
-    steps = _coded(domain, kinds, table, {})
+    steps = coded_rows(domain, kinds, table, {})
     rows = last_step(steps)
     count: exp.Expr = exp.Count(this=exp.Star())
     counts = [_cells(domain, rows, _classes(), integer(0), count).group_by(own_column(CLASS))]
@@ -504,16 +495,6 @@ def _union_of_groupings(domain: Domain, kinds: Kinds, table: exp.Table | exp.Sub
         counts.append(cells.where(is_there(code)).group_by(*_columns(CLASS, code)))
     query: exp.Query = exp.union(*counts, distinct=False, copy=False) if len(counts) > 1 else counts[0]
     return with_steps(query, steps)
-
-
-def _coded(domain: Domain, kinds: Kinds, table: exp.Table | exp.Subquery, values: Mapping[str, exp.Expr]) -> Steps:
-    """Write the steps that leave the rows that count, with ``code_0``, ``code_1``, ...: codes, or values."""
-    steps: Steps = [("read", read_values(domain, kinds, table, values))]
-    codes = map(as_column, code_columns(domain, values), _numbered_names(domain, "code"))
-    add_step(steps, "coded", [*_columns(CLASS, *unit_names(domain)), *codes, *weight_columns(domain)])
-    steps[-1][1].where(*map(is_there, required_columns(domain)), copy=False)
-    choose_rows(steps, domain)
-    return steps
 
 
 def _named_counts(domain: Domain, kinds: Kinds, table: exp.Table | exp.Subquery) -> exp.Expr:
@@ -549,12 +530,20 @@ def _by_place(domain: Domain, kinds: Kinds, table: exp.Table | exp.Subquery) -> 
     return with_steps(query.where(is_there("code")).group_by(*keys), steps)
 
 
-def coded_rows(domain: Domain, kinds: Kinds, table: exp.Table | exp.Subquery) -> Steps:
-    """Write the steps to every row's class, null where it does not count, codes and weight, of the rows chosen."""
-    steps: Steps = [("read", read_values(domain, kinds, table))]
-    class_ = as_column(case([(exp.and_(*map(is_there, required_columns(domain))), own_column(CLASS))]), CLASS)
-    codes = map(as_column, code_columns(domain), _numbered_names(domain, "code"))
+def coded_rows(
+    domain: Domain, kinds: Kinds, table: exp.Table | exp.Subquery, values: Mapping[str, exp.Expr] | None = None
+) -> Steps:
+    """Write the steps to the class, codes and weight of rows: null as the class of one that does not count.
+
+    Where ``values`` are given, each takes the place of an attribute's code, and rows that do not count are left out.
+    """
+    steps: Steps = [("read", read_values(domain, kinds, table, values or {}))]
+    required = [*map(is_there, required_columns(domain))]
+    class_ = as_column(case([(exp.and_(*required), own_column(CLASS))]), CLASS) if values is None else own_column(CLASS)
+    codes = map(as_column, code_columns(domain, values or {}), _numbered_names(domain, "code"))
     add_step(steps, "coded", [class_, *_columns(*unit_names(domain)), *codes, *weight_columns(domain)])
+    if values is not None:
+        steps[-1][1].where(*required, copy=False)
     choose_rows(steps, domain)
     return steps
 

@@ -172,10 +172,7 @@ def entries(catalogue: Path | None = None) -> list[CatalogueEntry]:
 
 
 def entry_named(dataset: str, files: Sequence[Path] = ()) -> CatalogueEntry:
-    """Return the entry that a data set stands for: ``NAME``, ``FILE.toml:NAME``, or ``FILE.toml``.
-
-    Of ``FILE.toml`` it is the entry that claims the files; of ``NAME.domain.toml``, or without files, the only one.
-    """
+    """Return the entry of ``NAME``, ``FILE.toml:NAME`` or ``FILE.toml``: the one that claims the files, or the only."""
     name, catalogue = entry_and_file(dataset)
     known = {entry.name: entry for entry in entries(catalogue)}
     if name is None:

@@ -77,12 +77,10 @@ def type_name(type_: pl.DataType) -> str:
 
 
 def value_keys(values: Sequence[str], kind: Kind) -> dict[Key, int]:
-    """Map the key under which each declared value appears in a column of this kind to the value's position.
+    """Map the key of each declared value in a column of this kind, which may not hold all, to the value's position.
 
-    A value that is a number (``declared_number``) matches by value in every kind of number, and the texts that spell it
-    in a text column, whose keys ``number_keys`` returns beside the texts that are returned here. A truth value matches
-    booleans and, in a text column, each of ``TRUTHS`` that is the same. Other values match in text columns, by their
-    text; ``2018-12-31`` matches a date. Declared values that no column of this kind can hold are left out.
+    A number (``declared_number``) matches by value, in a text column by ``number_keys``; a truth value matches booleans
+    and each same one of ``TRUTHS``; ``2018-12-31`` matches a date. Others match by their text.
     """
     return _keys({value: position for position, value in enumerate(values)}, kind)
 

@@ -59,7 +59,15 @@ class _Column:
 def labelled(domain: Declaration, label: str) -> Domain:
     """Choose the label of a domain; a column that was the label becomes an attribute, those of a condition do not."""
     columns = _columns(domain)
-    chosen = _column_label(label, columns[label]) if label in columns else _condition_label(label, columns)
+    if label not in columns:
+        chosen = _condition_label(label, columns)
+    elif isinstance(column := columns[label].attribute, Categorical):
+        chosen = Label(column.values, label, None, column.missing_values, column.groups)
+    else:
+        raise UsageError(
+            f"{option('label')} {label}: has no declared values to be classes; give a condition, such as "
+            f'"{label} > 1000"'
+        )
     attributes = tuple(
         column.attribute
         for name, column in columns.items()
@@ -94,15 +102,6 @@ def _columns(domain: Declaration) -> dict[str, _Column]:
         attribute = None if present.column is None else present.categories
         columns |= {name: _Column(present.missing_values, attribute) for name in present.columns}
     return columns
-
-
-def _column_label(name: str, column: _Column) -> Label:
-    if isinstance(column.attribute, Categorical):
-        attribute = column.attribute
-        return Label(attribute.values, name, None, attribute.missing_values, attribute.groups)
-    raise UsageError(
-        f'{option("label")} {name}: has no declared values to be classes; give a condition, such as "{name} > 1000"'
-    )
 
 
 def _condition_label(label: str, columns: Mapping[str, _Column]) -> Label:

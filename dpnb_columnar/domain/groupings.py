@@ -3,8 +3,6 @@
 A *grouping* is the groups of one column; every row that counts is in exactly one of them, rows without a declared value
 in a group of their own. A *division* is the groups of one column, or those of several columns crossed: ``SEX,RACE``
 names two divisions, ``SEX:RACE`` one, of every value of the one with every value of the other.
-
-Which splits made the rows of a file, as its metadata and a ledger tell: public facts, computed from no row.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ Every engine of this process, files, and sums of parts.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
@@ -116,9 +116,6 @@ class ClassFormat(Format[ClassQuery, ClassSizes]):
     columns = ("class", "count", "classes")
     name = "a file of class sizes"
     holds = "counts classes"
-
-    def numbers(self, query: ClassQuery) -> Sequence[str]:
-        return ("class", "count")
 
     def tables(self, answer: ClassSizes) -> tuple[pa.Schema, Iterable[pa.Table]]:
         classes = [*range(len(answer.sizes))]

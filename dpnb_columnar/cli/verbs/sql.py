@@ -264,12 +264,12 @@ def statistics_command(
     kinds: Kinds = open_parquet(files, domain).kinds if files else {}
     spelled = {name: SPELLED[names or Spelling.DECLARED](name) for name in domain.counted_columns}
     if like is not None:
-        columns = columns_like(like, table, domain.name, domain.counted_columns, names)
-        types = check_columns(columns.types, domain, columns.source)
+        source, own, found = columns_like(like, table, domain.name, domain.counted_columns, names)
+        types = check_columns(found, domain, source)
         kinds = {name: kind_of(type_) for name, type_ in types.items()}
-        spelled = {name: columns.names[name] for name in types}
+        spelled = {name: own[name] for name in types}
     rows: str | exp.Subquery | None = table
-    if any(name != own for name, own in spelled.items()):
+    if any(name != column for name, column in spelled.items()):
         rows = renamed_table(table_or_default(table, domain.name, written_for), spelled, written_for)
     _write(query_sql(query, kinds, rows, written_for), template, output, overwrite)
     if not kinds:
