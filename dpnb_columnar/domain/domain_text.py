@@ -16,7 +16,7 @@ from typing import Any
 
 from dpnb_columnar.domain.attributes import RANGE, Attribute, Categorical, Group, Missing, Numeric, Transform
 from dpnb_columnar.domain.condition import Condition, comparisons
-from dpnb_columnar.domain.declared_domain import Declaration, DomainFacts, Domain, Titles, Unit, Weight, columns_of
+from dpnb_columnar.domain.declared_domain import Declaration, Domain, DomainFacts, Titles, Unit, Weight, columns_of
 from dpnb_columnar.domain.field_reader import parse_condition
 from dpnb_columnar.domain.names import exact_number, listed, named, number_text
 from dpnb_columnar.errors import option, printable, printable_line

@@ -209,17 +209,17 @@ def draw_panel(panel: Panel, margin: int = RIGHT, beneath: str = "") -> str:
     x, y = panel.x.scale(across, LEFT, right), panel.y.scale(along, bottom, TOP)
     grid: list[Place] = []
     axes: list[Place] = [(LEFT, TOP), (LEFT, bottom), (right, bottom)]
-    texts = [write_text(panel.x.label, (LEFT + right) / 2, bottom + 31)]
+    texts = [drawn_text(panel.x.label, (LEFT + right) / 2, bottom + 31)]
     turned = f"translate(14 {(TOP + bottom) / 2}) rotate(-90)"
-    texts.append(tag("g", write_text(panel.y.label, 0, 0), transform=turned))
+    texts.append(tag("g", drawn_text(panel.y.label, 0, 0), transform=turned))
     for value, label in panel.y.ticks_between(*along):
         grid += [(LEFT, y(value)), (right, y(value)), GAP]
         axes += [GAP, (LEFT - 3.5, y(value)), (LEFT, y(value))]
-        texts.append(write_text(label, LEFT - 6, y(value) + 3.8, "end"))
+        texts.append(drawn_text(label, LEFT - 6, y(value) + 3.8, "end"))
     for value, label in panel.x.ticks_between(*across):
         grid += [(x(value), TOP), (x(value), bottom), GAP] if panel.x.gridded else []
         axes += [GAP, (x(value), bottom), (x(value), bottom + 3.5)]
-        texts.append(write_text(label, x(value), bottom + 15.5))
+        texts.append(drawn_text(label, x(value), bottom + 15.5))
     parts = [path(grid, "grid", 0.8), path(axes, "muted", 0.8), *texts, beneath]
     for number, series in reversed([*enumerate(panel.series)]):
         aside = series.style.dodge * (number - (len(panel.series) - 1) / 2)
@@ -242,7 +242,7 @@ def path(places: Sequence[Place], colour: str, width: float, dashes: str = "") -
     return tag("path", d=drawn, fill="none", **look) if drawn else ""
 
 
-def write_text(text: str, x: float, y: float, anchor: str = "middle", size: float = 10.5) -> str:
+def drawn_text(text: str, x: float, y: float, anchor: str = "middle", size: float = 10.5) -> str:
     """Write a text at a place; larger ones, which are titles, are bold."""
     weight = "bold" if size > 11 else ""
     look: dict[str, object] = {"text_anchor": anchor, "font_size": size, "font_weight": weight, "fill": "var(--ink)"}
