@@ -32,10 +32,10 @@ from dpnb_columnar.report.figures import (
     draw_line,
     draw_panel,
     draw_sample,
+    drawn_text,
     svg_panel,
     tag,
     with_room,
-    write_text,
 )
 
 # Styles of mechanisms: one colour, marker and line in every figure, distinct without colour too.
@@ -218,8 +218,8 @@ class Panel(figures.Panel):
         for line in sorted(self.references, key=lambda line: -line.value):
             lowest = max(y(line.value) + 3.6, lowest + 12)  # names are moved apart where they would touch
             lines.append(draw_line([(LEFT, y(line.value)), (right, y(line.value))], line.style))
-            lines.append(write_text(line.label, right + 4, lowest, "start", 10))
-        return write_text(self.title, LEFT, TOP - 9, "start", 11.5) + draw_panel(self, margin, "".join(lines))
+            lines.append(drawn_text(line.label, right + 4, lowest, "start", 10))
+        return drawn_text(self.title, LEFT, TOP - 9, "start", 11.5) + draw_panel(self, margin, "".join(lines))
 
 
 def embedded_panel(panel: Panel) -> str:
@@ -290,13 +290,13 @@ def figure_file(figure: Figure) -> str:
     height = tops[-1] + ENTRY * math.ceil(len(lines) / columns) + 8
     parts = [tag("title", escape(printable(figure.title))), tag("desc", escape(printable(figure.caption)))]
     parts.append(tag("rect", width=width, height=height, fill="white"))
-    parts.append(write_text(figure.title, LEFT, 24, "start", 13))
+    parts.append(drawn_text(figure.title, LEFT, 24, "start", 13))
     for number, panel in enumerate(figure.panels):
         place = f"translate({WIDTH * (number % across)} {tops[number // across]})"
         parts.append(tag("g", panel.drawing(), transform=place))
     for number, (label, look) in enumerate(lines):
         place = f"translate({LEFT + entry * (number % columns)} {tops[-1] + ENTRY * (number // columns)})"
-        parts.append(tag("g", draw_sample(look) + write_text(label, SAMPLE + 8, 11, "start"), transform=place))
+        parts.append(tag("g", draw_sample(look) + drawn_text(label, SAMPLE + 8, 11, "start"), transform=place))
     space, size = "http://www.w3.org/2000/svg", {"viewBox": f"0 0 {width} {height}", "width": width, "height": height}
     drawn = tag("svg", "\n".join(parts), xmlns=space, role="img", **size, font_family=FONTS) + "\n"
     # A file has no variables; quotes in texts are escaped, so that these are attributes.
