@@ -11,8 +11,8 @@ ENGINES = Path(dpnb_columnar.__file__).parent / "extensions" / "spark"
 
 PRIVATE = {
     ("spark_session", "hadoop", "_jvm"),
-    ("spark_session", "_forget_java", "_gateway"),
-    ("spark_session", "_forget_java", "_jvm"),
+    ("spark_session", "end_java", "_gateway"),
+    ("spark_session", "end_java", "_jvm"),
     ("spark_session", "end_java", "_gateway_client"),
 }
 """Module, function and attribute."""

@@ -9,7 +9,6 @@ from functools import partial
 from itertools import chain
 from typing import Any
 
-from dpnb_columnar.core.budget import Approximate
 from dpnb_columnar.domain import Domain
 from dpnb_columnar.domain.names import number_text
 from dpnb_columnar.extensions.audit import epsilon_bounds, exhaustive
@@ -30,16 +29,12 @@ from dpnb_columnar.extensions.audit.universe import (
     TRADES,
     WAGES,
     YEARS,
-    NeighbourGroup,
-    UnitUniverse,
+    AnyUniverse,
     Universe,
     adversarial_pairs,
     build_units,
     build_universe,
-    forced_sizes,
     groups,
-    small_pairs,
-    unit_pairs,
 )
 from dpnb_columnar.releases.model_plan import software
 from dpnb_columnar.runtime.row_progress import report_work, track_work
@@ -106,7 +101,7 @@ def audit(configurations: Sequence[Configuration], effort: Effort) -> Audit:
 def _attack(configuration: Configuration, universes: tuple[Universe, ...], effort: Effort, error: float) -> Outcome:
     if configuration.few:
         universe, findings = build_units(configuration.unit_rows, effort.members, weighted=configuration.weighted)
-        outcome = attack_units(configuration, universe, effort, error)
+        outcome = attack_one(configuration, [universe], effort, error)
         return replace(outcome, findings=(*findings, *outcome.findings))
     wide = _wide_domain(configuration)
     if wide is not None:  # rows of many attributes, whose releases take time
@@ -120,58 +115,38 @@ def _wide_domain(configuration: Configuration) -> Domain | None:
     return TRADES if configuration.classes > 2 else SHOPS if configuration.copies else None
 
 
-def attack_units(configuration: Configuration, universe: UnitUniverse, effort: Effort, error: float) -> Outcome:
-    """Run the attacks on a configuration of units, where neighbours differ in one whole unit, or of weights."""
-    relation = configuration.budget.neighbours
+def attack_one(configuration: Configuration, universes: Sequence[AnyUniverse], effort: Effort, error: float) -> Outcome:
+    """Run all attacks on one configuration; bit patterns of units and weights are those of other rows."""
+    relation, universe = configuration.budget.neighbours, universes[0]
+    rows = UNITS_TOGETHER if configuration.unit_rows else effort.rows
+    rows, counting = (max(UNITS_TOGETHER, rows), error) if configuration.few else (rows, error / 2)
     with remembered_searches():
         claim = exhaustive.claim_of(configuration, universe)
-        together = UNITS_TOGETHER if configuration.unit_rows else max(UNITS_TOGETHER, effort.rows)
-        near = list(small_pairs(len(universe.rows), relation, together))
-        sizes = forced_sizes(universe.domain, effort.scenarios)
-        compared = exhaustive.compare(configuration, universe, [NeighbourGroup(near, sizes)], claim)
-        pairs = promising(configuration, universe, unit_pairs(universe, relation), effort.scouted, claim)
-        counted = count_outcomes(configuration, universe, pairs[: effort.pairs], effort.releases, claim, error)
-    return _outcome(configuration, claim, [compared], counted)
-
-
-def _outcome(
-    configuration: Configuration,
-    claim: Approximate,
-    compared: Sequence[exhaustive.Compared],
-    counted: epsilon_bounds.Bounds,
-    findings: Sequence[Finding] = (),
-) -> Outcome:
+        compared = [
+            exhaustive.compare(
+                configuration, each, groups(each, relation, rows, effort.duplicates, effort.scenarios), claim
+            )
+            for each in universes
+        ]
+        pairs = adversarial_pairs(universe, relation)
+        chosen = promising(configuration, universe, pairs, effort.scouted, claim)[: effort.pairs]
+        counted = count_outcomes(configuration, universe, chosen, effort.releases, claim, counting)
+        patterns: list[Finding] = []
+        for each in universes:
+            if isinstance(each, Universe):
+                records = counted.records if each is universe else _released_again(configuration, each)
+                patterns += _bit_patterns(configuration, each, records, error / (2 * len(universes)))
     return Outcome(
         configuration=configuration,
         claim=claim,
         loss=max(each.loss for each in compared),
         number_bound=counted.number,
         model_bound=counted.model,
+        bit_patterns=None if configuration.few else not patterns,
         pairs=sum(each.pairs for each in compared),
         releases=counted.releases,
-        findings=(*(finding for each in compared for finding in each.findings), *counted.findings, *findings),
+        findings=(*(finding for each in compared for finding in each.findings), *counted.findings, *patterns),
     )
-
-
-def attack_one(configuration: Configuration, universes: tuple[Universe, ...], effort: Effort, error: float) -> Outcome:
-    """Run all attacks on one configuration."""
-    relation, universe = configuration.budget.neighbours, universes[0]
-    with remembered_searches():
-        claim = exhaustive.claim_of(configuration, universe)
-        compared = [
-            exhaustive.compare(
-                configuration, each, groups(each, relation, effort.rows, effort.duplicates, effort.scenarios), claim
-            )
-            for each in universes
-        ]
-        pairs = adversarial_pairs(universe, relation)
-        chosen = promising(configuration, universe, pairs, effort.scouted, claim)[: effort.pairs]
-        counted = count_outcomes(configuration, universe, chosen, effort.releases, claim, error / 2)
-        records = [counted.records, *(_released_again(configuration, each) for each in universes[1:])]
-        findings: list[Finding] = []
-        for each, released in zip(universes, records, strict=True):
-            findings += _bit_patterns(configuration, each, released, error / (2 * len(universes)))
-    return _outcome(configuration, claim, compared, counted, findings)
 
 
 def _released_again(configuration: Configuration, universe: Universe) -> list[Record]:
@@ -243,7 +218,7 @@ def _configuration(outcome: Outcome) -> dict[str, Any]:
         "exhaustive_loss": _number(outcome.loss),
         "number_bound": _number(outcome.number_bound),
         "model_bound": _number(outcome.model_bound),
-        "bit_patterns": None if configuration.few else not outcome.broken(*epsilon_bounds.CHECKS),
+        "bit_patterns": outcome.bit_patterns,
         "pairs": outcome.pairs,
         "releases": outcome.releases,
         "findings": _plain(outcome.findings),

@@ -17,7 +17,7 @@ from dpnb_columnar.errors import UsageError
 from dpnb_columnar.registry import extension
 
 if TYPE_CHECKING:
-    from dpnb_columnar.extensions.audit.outcomes import Audit, Configuration, Outcome
+    from dpnb_columnar.extensions.audit.outcomes import Audit, Configuration
 
 BROKEN = 1
 """Exit code where a check does not hold."""
@@ -163,7 +163,7 @@ def _report(audit: Audit) -> None:
                 number_text(outcome.claim.epsilon)
                 + (f", {float(outcome.claim.delta):.0e}" if outcome.claim.delta else ""),
                 *(f"{bound:.3f}" for bound in (outcome.loss, outcome.number_bound, outcome.model_bound)),
-                _bits(outcome),
+                {True: "alike", False: "differ", None: ""}[outcome.bit_patterns],
                 outcome.pairs,
                 outcome.releases,
             ]
@@ -187,12 +187,3 @@ def _protected(configuration: Configuration) -> str:
     unit = "row" if configuration.unit_rows is None else f"unit of {configuration.unit_rows}"
     classes = f", {configuration.classes} classes" if configuration.classes > 2 else ""
     return unit + ", weighted" * configuration.weighted + classes + ", groups" * bool(configuration.by)
-
-
-def _bits(outcome: Outcome) -> str:
-    """Say whether bit patterns are public; nothing for units and weights, whose draws are those of other rows."""
-    from dpnb_columnar.extensions.audit.epsilon_bounds import CHECKS
-
-    if outcome.configuration.few:
-        return ""
-    return "differ" if outcome.broken(*CHECKS) else "alike"

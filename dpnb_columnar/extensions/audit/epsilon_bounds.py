@@ -272,7 +272,6 @@ def _samples(
 
 GRID, REACHABLE, REPEATS = "grid", "reachable points", "repeated noise"
 RESIDUES, DISTRIBUTION = "residues", "distribution of the noise"
-CHECKS = (GRID, REACHABLE, REPEATS, RESIDUES, DISTRIBUTION)
 """Names of the checks."""
 
 GRIDS = (0, GRID_BITS, GRADIENT_BITS)

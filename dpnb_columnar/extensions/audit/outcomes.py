@@ -50,16 +50,11 @@ class Drawn:
 
 @dataclass(frozen=True, slots=True)
 class Answers:
-    """A sampler whose answers are forced: each depends on its place in the order of draws, and on nothing else.
+    """A sampler whose answers are forced: each depends on its place in the order of draws, and on nothing else."""
 
-    Attributes:
-        sizes: Answers to the first draws: the class counts, then the numbers of values, where they are released.
-        period: Number of draws after which other answers recur, so that tables of copies agree; None for never.
-    """
-
-    sizes: Sequence[int]
+    sizes: Sequence[int]  # answers to the first draws: class counts, then numbers of values where they are released
     seed: int
-    period: int | None = None
+    period: int | None = None  # draws after which other answers recur, so that tables of copies agree
     draws: list[Drawn] = field(default_factory=list)
     private: bool = True
 
@@ -132,21 +127,17 @@ def is_drawn(name: str) -> bool:
 
 
 def _numbers(model: NaiveBayes) -> Iterator[tuple[str, float]]:
-    for klass, (count, prior) in enumerate(zip(model.class_counts, model.classes.probability, strict=True)):
-        yield f"count of class {klass}", count
-        yield f"prior of class {klass} *", prior
+    yield from _listed("count of class", model.class_counts)
+    yield from _listed("prior of class", model.classes.probability, " *")
     if (weighted := model.weighted_classes) is not None:
-        for klass, (total, prior) in enumerate(zip(model.weighted_counts, weighted.probability, strict=True)):
-            yield f"sum of weights of class {klass}", total
-            yield f"weighted prior of class {klass} *", prior
+        yield from _listed("sum of weights of class", model.weighted_counts)
+        yield from _listed("weighted prior of class", weighted.probability, " *")
     if model.attribute_weights is not None:
-        for klass, intercept in enumerate(model.intercepts):
-            yield f"intercept of class {klass} *", intercept
+        yield from _listed("intercept of class", model.intercepts, " *")
         if (line := model.attribute_weights.line) is not None:
             yield "evidence of the line *", line.evidence
             for part in ("margins", "log_odds", "others"):
-                for place, number in enumerate(getattr(line, part)):
-                    yield f"{part} of the line, point {place} *", number
+                yield from _listed(f"{part} of the line, point", getattr(line, part), " *")
     for parameters, weight in zip(model.attributes, model.weights, strict=True):
         name = parameters.attribute
         if model.attribute_weights is not None:
@@ -156,11 +147,9 @@ def _numbers(model: NaiveBayes) -> Iterator[tuple[str, float]]:
         if isinstance(parameters, Normal):
             for query, attribute in model.measured:
                 if attribute == name and query != measurement.PRESENCE:
-                    for klass, number in enumerate(model.measured[query, name].column):
-                        yield f"released {query} of {name}, class {klass}", number
+                    yield from _listed(f"released {query} of {name}, class", model.measured[query, name].column)
             for part in ("mean", "deviation"):
-                for klass, number in enumerate(getattr(parameters, part)):
-                    yield f"{part} of {name}, class {klass} *", number
+                yield from _listed(f"{part} of {name}, class", getattr(parameters, part), " *")
             continue
         yield from _cells(name, model.counts(measurement.COUNTS, name), parameters)
 
@@ -168,25 +157,25 @@ def _numbers(model: NaiveBayes) -> Iterator[tuple[str, float]]:
 def _scores(scores: ScoreValues) -> Iterator[tuple[str, float]]:
     """Name the counts of scores, and those and the sums of each group; the figures follow from them."""
     for klass, counts in enumerate(scores.counts):
-        for place, count in enumerate(counts):
-            yield f"count of bin {place}, class {klass}", count
+        yield from _listed(f"count in class {klass} of bin", counts)
     for division in scores.groups:
         columns = ":".join(division.columns)
         for group, by_class in enumerate(division.counts):
             for klass, predicted in enumerate(by_class):
-                for place, count in enumerate(predicted):
-                    yield f"count of {columns} {group}, class {klass} predicted as {place}", count
-        for group, total in enumerate(division.expected or ()):
-            yield f"sum of probabilities of {columns} {group}", total
+                yield from _listed(f"count of {columns} {group}, class {klass} predicted as", predicted)
+        yield from _listed(f"sum of probabilities of {columns}", division.expected or ())
 
 
 def _cells(
     name: str, released: Sequence[Sequence[int]], cells: Table | Histogram | Presence
 ) -> Iterator[tuple[str, float]]:
     for klass, (counts, shares) in enumerate(zip(released, cells.probability, strict=True)):
-        for cell, (count, share) in enumerate(zip(counts, shares, strict=True)):
-            yield f"count of {name} {cell}, class {klass}", count
-            yield f"probability of {name} {cell}, class {klass} *", share
+        yield from _listed(f"count of {name}, class {klass}, cell", counts)
+        yield from _listed(f"probability of {name}, class {klass}, cell", shares, " *")
+
+
+def _listed(name: str, numbers: Sequence[float], ending: str = "") -> Iterator[tuple[str, float]]:
+    return ((f"{name} {place}{ending}", number) for place, number in enumerate(numbers))
 
 
 @contextmanager
@@ -391,27 +380,17 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """Measurements of one configuration.
-
-    Attributes:
-        claim: The guarantee that its releases state, exactly.
-        loss: Largest epsilon of any pair of neighbours, from exact distributions.
-        number_bound: Lower confidence bound on epsilon from single released numbers; 0 where they show nothing.
-        model_bound: Likewise from whole releases.
-        pairs: Pairs of neighbours whose distributions were compared exactly.
-    """
+    """Measurements of one configuration: the largest epsilon of any pair, and lower confidence bounds on epsilon."""
 
     configuration: Configuration
     claim: Approximate
     loss: float
     number_bound: float
     model_bound: float
+    bit_patterns: bool | None  # whether all are public; None for units and weights, whose draws are those of other rows
     pairs: int
     releases: int
     findings: tuple[Finding, ...]
-
-    def broken(self, *checks: str) -> bool:
-        return any(finding.check in checks for finding in self.findings)
 
 
 @dataclass(frozen=True, slots=True)

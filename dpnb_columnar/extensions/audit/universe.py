@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import lru_cache
 from itertools import chain, combinations_with_replacement
 from pathlib import Path
@@ -318,11 +318,13 @@ class NeighbourGroup:
 
 
 def groups(
-    universe: Universe, relation: Neighbours, rows: int, duplicates: Sequence[int], scenarios: int
+    universe: AnyUniverse, relation: Neighbours, rows: int, duplicates: Sequence[int], scenarios: int
 ) -> Iterator[NeighbourGroup]:
-    """Yield all pairs of small databases, then each large one with all its neighbours."""
+    """Yield all pairs of small databases, then each large one of rows with all its neighbours."""
     sizes = forced_sizes(universe.domain, scenarios)
     yield NeighbourGroup(list(small_pairs(len(universe.rows), relation, rows)), sizes)
+    if isinstance(universe, UnitUniverse):
+        return
     for number in duplicates:
         near = [(number, 12), (number // 2, 1), (number + 2, 3), (100_000, number), (20 * number, -1)]
         for base in crowds(universe, number):
@@ -408,8 +410,10 @@ class AdversarialPair:
     two: Database
 
 
-def adversarial_pairs(universe: Universe, relation: Neighbours) -> list[AdversarialPair]:
-    """List pairs for the statistical attack, the most telling first."""
+def adversarial_pairs(universe: AnyUniverse, relation: Neighbours) -> list[AdversarialPair]:
+    """List pairs of neighbours for the statistical attack, the most telling first."""
+    if isinstance(universe, UnitUniverse):
+        return _unit_pairs(universe, relation)
     (low, high), (other_low, other_high) = universe.extremes(0), universe.extremes(1)
     absent = universe.absent(0)
     if relation is Neighbours.ADD_REMOVE:
@@ -480,11 +484,10 @@ def homes(rows: int | None, *, weighted: bool) -> Domain:
 
 @dataclass(frozen=True, eq=False)
 class UnitUniverse:
-    """Kinds of units, or of rows that have a weight; ``together`` holds statistics that were counted before."""
+    """Kinds of units, or of rows that have a weight."""
 
     domain: Domain
     rows: tuple[UnitRows, ...]
-    together: dict[Database, Statistics] = field(default_factory=dict)
     period: int | None = None
 
     def counted(self, database: Database) -> AuditedUnits:
@@ -524,18 +527,12 @@ class AuditedUnits:
         return self
 
     def answer(self, query: Query[Any]) -> Any:
-        """Ask the rows; count their cells again only for a database that was not counted before."""
-        if not isinstance(query, CellQuery):
-            return FrameInput(_frame(self.universe, self.database)).check(query.domain).answer(query)
-        if self.database not in self.universe.together:
-            self.universe.together[self.database] = count_in_two_files(
-                _frame(self.universe, self.database), self.universe.domain
-            )
-        return self.universe.together[self.database]
+        if isinstance(query, CellQuery):
+            return self.count()
+        return FrameInput(_frame(self.universe, self.database)).check(query.domain).answer(query)
 
     def count(self) -> Statistics:
-        statistics: Statistics = self.answer(CellQuery(self.universe.domain))
-        return statistics
+        return _counted_in_two_files(self.universe, self.database)
 
 
 @lru_cache(maxsize=256)
@@ -551,15 +548,17 @@ def _frame(universe: UnitUniverse, database: Database) -> pl.DataFrame:
     return rows.with_columns(pl.Series(UNIT, names, dtype=pl.Int64), weights)
 
 
-def count_in_two_files(rows: pl.DataFrame, domain: Domain) -> Statistics:
+@lru_cache(maxsize=8192)
+def _counted_in_two_files(universe: UnitUniverse, database: Database) -> Statistics:
     """Count rows that are dealt out to two files one by one, so that units stand in both."""
     import polars as pl
 
+    rows = _frame(universe, database)
     with tempfile.TemporaryDirectory() as folder:
         files = [Path(folder) / f"{half}.parquet" for half in range(2)]
         for half, file in enumerate(files):
             rows[half::2].with_columns(file=pl.lit(str(file))).write_parquet(file)  # none is a copy of the other
-        return LocalFiles(files).check(domain).answer(CellQuery(domain))
+        return LocalFiles(files).check(universe.domain).answer(CellQuery(universe.domain))
 
 
 def build_units(rows: int | None, size: int, *, weighted: bool = False) -> tuple[UnitUniverse, list[Finding]]:
@@ -587,8 +586,7 @@ def build_units(rows: int | None, size: int, *, weighted: bool = False) -> tuple
     return universe, findings[:MOST_FINDINGS]
 
 
-def unit_pairs(universe: UnitUniverse, relation: Neighbours) -> list[AdversarialPair]:
-    """List pairs of neighbours for the statistical attack, the most telling first."""
+def _unit_pairs(universe: UnitUniverse, relation: Neighbours) -> list[AdversarialPair]:
     low, high, other, _ = MEMBERS
     changes: Sequence[tuple[str, UnitRows, UnitRows]] = [
         ("a unit of two equal rows", (high, high), (other, other)),

@@ -10,7 +10,7 @@ import io
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass
 from functools import cached_property, partial, reduce, singledispatch
 from pathlib import Path
@@ -82,10 +82,6 @@ class SparkFile:
         """The path of a file on this machine, links followed; None for any other."""
         scheme, _, rest = self.address.partition(":")
         return Path(rest).resolve() if scheme.lower() == "file" else None
-
-    @property
-    def pattern(self) -> str:
-        return escaped(self.address)
 
 
 def escaped(address: str) -> str:
@@ -204,12 +200,20 @@ def _read_footer(session: Any, name: str, path: Any) -> SparkFile:
         _, configuration = hadoop(session)
         system = path.getFileSystem(configuration)
         size = system.getFileStatus(path).getLen()
-        stream = system.open(path)
-        try:
+        with closing(system.open(path)) as stream:
             footer = read_footer(size, lambda start, length: _read(stream, start, length), name)
-        finally:
-            stream.close()
-    return _parse_footer(name, str(path.toString()), size, footer)
+    alone = MAGIC + footer  # a file of which nothing but the footer is read
+    try:
+        scanned = pl.scan_parquet(io.BytesIO(alone))
+        schema, rows = scanned.collect_schema(), scanned.select(pl.len()).collect().item()
+        metadata = pl.read_parquet_metadata(io.BytesIO(alone))
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError):
+        raise incomplete_file_error(name) from None
+    carried = {key: value for key, value in metadata.items() if key == DOMAIN_KEY}
+    folder = folder_values(name, schema)
+    columns = {**schema, **dict.fromkeys(folder, pl.String())}
+    part = footer_part(size, footer) if rows else None
+    return SparkFile(name, str(path.toString()), carried, columns, rows, part, folder)
 
 
 def read_rows(reader: Any, files: Sequence[SparkFile], columns: Collection[str], name: str) -> Any:
@@ -222,7 +226,7 @@ def read_rows(reader: Any, files: Sequence[SparkFile], columns: Collection[str],
         groups.setdefault(values, []).append(file)
     frames = []
     for values, members in groups.items():
-        rows = reader.parquet(*(file.pattern for file in members))
+        rows = reader.parquet(*(escaped(file.address) for file in members))
         if len(rows.inputFiles()) != len(members):
             raise DataError(f"{name}: Spark passes over files whose names begin with _ or a dot; rename them")
         given = {column: lit(value).cast("string").alias(column) for column, value in values}
@@ -236,30 +240,13 @@ def read_beginning(session: Any, file: SparkFile) -> bytes:
     with _file_system_errors(file.name):
         path, configuration = hadoop(session)
         place = path(file.address)
-        stream = place.getFileSystem(configuration).open(place)
-        try:
+        with closing(place.getFileSystem(configuration).open(place)) as stream:
             return _read(stream, 0, BEGINNING)
-        finally:
-            stream.close()
 
 
 def _read(stream: Any, start: int, length: int) -> bytes:
     stream.seek(start)
     return bytes(stream.readNBytes(length))
-
-
-def _parse_footer(name: str, address: str, size: int, footer: bytes) -> SparkFile:
-    alone = MAGIC + footer  # a file of which nothing but the footer is read
-    try:
-        scanned = pl.scan_parquet(io.BytesIO(alone))
-        schema, rows = scanned.collect_schema(), scanned.select(pl.len()).collect().item()
-        metadata = pl.read_parquet_metadata(io.BytesIO(alone))
-    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError):
-        raise incomplete_file_error(name) from None
-    carried = {key: value for key, value in metadata.items() if key == DOMAIN_KEY}
-    folder = folder_values(name, schema)
-    columns = {**schema, **dict.fromkeys(folder, pl.String())}
-    return SparkFile(name, address, carried, columns, rows, footer_part(size, footer) if rows else None, folder)
 
 
 @contextmanager
@@ -285,30 +272,22 @@ def reported_stage(session: Any, rows: int | None) -> Iterator[None]:
     if not is_watched():
         yield
         return
+    from py4j.protocol import Py4JError
+
     total, unit = (1, "") if rows is None else (rows, "rows")
-    stage = _FirstStage(session.sparkContext.statusTracker())
-    with poll_progress(begin_work(total, unit), lambda: total * stage.share()):
-        yield
+    tracker = session.sparkContext.statusTracker()
+    first: list[int] = []
 
-
-class _FirstStage:
-    """The first stage that runs from now on."""
-
-    def __init__(self, tracker: Any) -> None:
-        self._tracker = tracker
-        self._number: int | None = None
-
-    def share(self) -> float:
-        """Return the share of its tasks that are finished; 0 where Spark does not say."""
-        from py4j.protocol import Py4JError
-
+    def finished() -> float:
         try:
-            if self._number is None:
-                self._number = min(self._tracker.getActiveStageIds(), default=None)
-            known = None if self._number is None else self._tracker.getStageInfo(self._number)
+            first.extend(tracker.getActiveStageIds() if not first else ())
+            known = tracker.getStageInfo(min(first)) if first else None
         except Py4JError:  # Spark is gone; the query itself tells
             return 0.0
-        return known.numCompletedTasks / known.numTasks if known and known.numTasks else 0.0
+        return total * known.numCompletedTasks / known.numTasks if known and known.numTasks else 0.0
+
+    with poll_progress(begin_work(total, unit), finished):
+        yield
 
 
 @contextmanager
@@ -376,20 +355,14 @@ TABLE_TYPES: Mapping[str, pl.DataType] = {
 
 @dataclass(frozen=True, slots=True)
 class SparkSource:
-    """Rows whose columns fit a domain, for Spark to count.
-
-    Attributes:
-        rows: A ``pyspark.sql.DataFrame`` of the domain's columns. Confidential; not computed yet.
-        parts: Digests of the files; empty for a table.
-        size: How many rows there are by the files' footers; None for a table.
-    """
+    """Rows whose columns fit a domain, for Spark to count. Confidential."""
 
     session: Any
-    rows: Any
+    rows: Any  # a ``pyspark.sql.DataFrame`` of the domain's columns, not computed yet
     kinds: Mapping[str, Kind]
     name: str
-    parts: frozenset[str]
-    size: int | None = None
+    parts: frozenset[str]  # digests of the files; empty for a table
+    size: int | None = None  # rows by the files' footers; None for a table
 
 
 def open_files(session: Any, files: Sequence[SparkFile], domain: Domain) -> SparkSource:

@@ -3,7 +3,7 @@
 Nothing that Spark writes is passed on: its errors and its log may quote rows.
 
 The Java process behind pyspark is started, stopped and ended here. Every use of a private attribute of pyspark or py4j
-is in this module: ``hadoop``, ``end_java`` and ``_forget_java`` say why.
+is in this module: ``hadoop`` and ``end_java`` say why.
 """
 
 from __future__ import annotations
@@ -106,6 +106,8 @@ def stop(started: Any) -> None:
 
 def end_java(gateway: Any) -> None:
     """End the Java process of a gateway of ``launch_java``, by the end of its input; not that of ``spark-submit``."""
+    from pyspark import SparkContext
+
     process = gateway.proc
     if process is None:
         return
@@ -120,16 +122,8 @@ def end_java(gateway: Any) -> None:
         process.kill()
         process.wait()
     gateway.close()
-    _forget_java()
-
-
-def _forget_java() -> None:
-    """Make pyspark forget its Java process, so that the caller's next session starts a new one, with logs.
-
-    The attributes are private: pyspark has no public way to forget a process, since it keeps one until Python ends.
-    """
-    from pyspark import SparkContext
-
+    # pyspark forgets the process, so that the caller's next session starts a new one, with logs. It has no public way
+    # to forget one, since it keeps one until Python ends.
     SparkContext._gateway = SparkContext._jvm = None
 
 

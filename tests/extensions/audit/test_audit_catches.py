@@ -25,7 +25,7 @@ from dpnb_columnar.core.mechanisms.later import GRADIENT_BITS
 from dpnb_columnar.domain import Domain
 from dpnb_columnar.evaluation.evaluation import ScoreValues
 from dpnb_columnar.extensions.audit import epsilon_bounds, exhaustive
-from dpnb_columnar.extensions.audit.attacks import Effort, attack_one, attack_units, audit
+from dpnb_columnar.extensions.audit.attacks import Effort, attack_one, audit
 from dpnb_columnar.extensions.audit.exhaustive import Compared
 from dpnb_columnar.extensions.audit.outcomes import (
     EPSILON,
@@ -128,7 +128,7 @@ def compared(configuration: Configuration, universe: AnyUniverse, of: Iterable[N
 def test_nothing_is_found_in_the_landed_code(configuration: Configuration) -> None:
     if configuration.few:
         universe = faultless_units(configuration.unit_rows, weighted=configuration.weighted)
-        outcome = attack_units(configuration, universe, FEW, RARE)
+        outcome = attack_one(configuration, [universe], FEW, RARE)
     else:
         wide = (TRADES,) if configuration.classes > 2 else (SHOPS,) if configuration.copies else ()
         effort = replace(ROWS, releases=60, duplicates=() if wide else ROWS.duplicates)
@@ -395,7 +395,7 @@ def test_a_fault_of_weights_is_found(
     if faults in (UNCAPPED, NORMALISED):
         universe, findings = build_units(rows, FEW.members, weighted=True)
     configuration = replace(under(HISTOGRAM, relation), unit_rows=rows, weighted=True)
-    outcome = attack_units(configuration, universe, FEW, LIKELY)
+    outcome = attack_one(configuration, [universe], FEW, LIKELY)
     assert checks <= {finding.check for finding in (*findings, *outcome.findings)}, outcome.findings
 
 
