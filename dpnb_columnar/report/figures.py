@@ -242,10 +242,14 @@ def path(places: Sequence[Place], colour: str, width: float, dashes: str = "") -
     return tag("path", d=drawn, fill="none", **look) if drawn else ""
 
 
+INK = "ink"
+"""The colour of texts."""
+
+
 def drawn_text(text: str, x: float, y: float, anchor: str = "middle", size: float = 10.5) -> str:
     """Write a text at a place; larger ones, which are titles, are bold."""
     weight = "bold" if size > 11 else ""
-    look: dict[str, object] = {"text_anchor": anchor, "font_size": size, "font_weight": weight, "fill": "var(--ink)"}
+    look: dict[str, object] = {"text_anchor": anchor, "font_size": size, "font_weight": weight, "fill": f"var(--{INK})"}
     return tag("text", escape(printable(text)), x=round(x, 1), y=round(y, 1), **look) if text else ""
 
 

@@ -18,4 +18,6 @@ def prepared(name: str, folder: Path) -> Path:
     if not FOLDER.is_dir():
         pytest.skip(f"no real data: neither $DPNB_DATA nor {FOLDER} is a folder")
     entry = next(entry for entry in packaged_entries() if entry.name == name)
-    return prepare(entry, FOLDER, folder / f"{name}.parquet", overwrite=False).path
+    output = folder / f"{name}.parquet"
+    prepare(entry, FOLDER, output, overwrite=False)
+    return output
