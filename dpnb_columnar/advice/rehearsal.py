@@ -491,6 +491,11 @@ class Advice:
         return _preferred([prospect for prospect in self.prospects if not prospect.worse] or self.prospects)
 
     @property
+    def recommended(self) -> str:
+        """The mechanism to take."""
+        return self.best.mechanism
+
+    @property
     def ranked(self) -> tuple[Prospect, ...]:
         """Each mechanism with the weights that suit it best: the recommended one, then from the best to the worst."""
         losses = sorted(self.prospects, key=lambda prospect: prospect.lost)

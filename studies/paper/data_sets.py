@@ -15,6 +15,7 @@ from dpnb_columnar.domain.attributes import MAXIMUM_CELLS
 from dpnb_columnar.domain.catalogue import entry_named
 from dpnb_columnar.domain.declaration import domain_from_metadata, read_domain
 from dpnb_columnar.domain.declared_domain import digest, document_of
+from dpnb_columnar.errors import MissingInputError
 from dpnb_columnar.registry import extension
 from dpnb_columnar.rows.parquet import read_metadata
 from dpnb_columnar.runtime.outputs import atomic_output, opened
@@ -121,12 +122,16 @@ class Published:
         file, entry = data / f"{name}.parquet", entry_named(name)
         if is_file(file):
             return file
-        raw_files = extension("datasets.datasets", "the evaluation")
-        if not entry.raw or any(raw_files.located(data / relative) is None for relative in entry.raw):
+        datasets = extension("datasets.datasets", "the evaluation")
+        try:
+            found = datasets.raw_files(entry, data)
+        except MissingInputError:
+            return None
+        if not found:
             return None
         made = work / file.name
         if not _carries(made, entry.domain):
-            raw_files.prepare(entry, data, made, overwrite=True)
+            datasets.prepare(entry, data, made, overwrite=True)
         return made
 
     def remedy(self, name: str, data: Path) -> str:
