@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from functools import cache, lru_cache
 from importlib import import_module
 from importlib.util import find_spec
@@ -107,8 +108,9 @@ def _packages() -> tuple[ModuleType, ...]:
 def _entry_points() -> tuple[tuple[str, str], ...]:
     """Return name and package of the extensions that other distributions install."""
     files = (file for folder in sys.path for file in Path(folder).glob("*-info/entry_points.txt"))
-    if not any(GROUP.encode() in file.read_bytes() for file in files):
-        return ()
+    with suppress(OSError):  # what cannot be read here, the library reads or leaves
+        if not any(GROUP.encode() in file.read_bytes() for file in files):
+            return ()
     from importlib.metadata import entry_points  # loads a library for mail, longer than all else of the start
 
     return tuple((point.name, point.value) for point in entry_points(group=GROUP))

@@ -251,7 +251,10 @@ class Spent:
 
 
 def admits(limit: Approximate, spent: Spent) -> bool:
-    """Decide whether a total is within a limit, in rational arithmetic; True is proven."""
+    """Decide whether a total is within a limit, in rational arithmetic; True is proven.
+
+    A limit whose delta is 0 admits no release with a delta or a rho.
+    """
     epsilon, delta = limit.epsilon - spent.epsilon, limit.delta - spent.delta
     if not spent.rho:
         return epsilon >= 0 and delta >= 0
@@ -276,7 +279,10 @@ class Remaining:
 
 
 def remaining(limit: Approximate, spent: Spent) -> Remaining:
-    """Compute what is left of a limit: exact in the first phase but for rho, never more than ``admits`` accepts."""
+    """Compute what is left of a limit: exact in the first phase but for rho, never more than ``admits`` accepts.
+
+    The limit's epsilon is at most 1000, and the total is within the limit.
+    """
     epsilon, delta = limit.epsilon - spent.epsilon, limit.delta - spent.delta
     # Below the smallest epsilon there is no release to pay for, and none of the orders tried would prove anything.
     convertible = epsilon >= SMALLEST_EPSILON and delta > 0

@@ -1,9 +1,9 @@
 """Read the live rows of one snapshot of a lake table. CONFIDENTIAL.
 
-The library of the format reads the snapshot that is chosen when the table is opened; Polars' own scan of Delta refuses
-tables whose columns were renamed. A log can name any file, and name
-it again, so that another data set's rows would be read, or a person would count twice at the stated epsilon: so files
-are checked first (``_checked_files``). Errors of a library may quote values, and are not shown.
+The library of the format reads the snapshot that is chosen when the table is opened: Polars' own scan of Delta refuses
+tables whose columns were renamed, and lists the files anew for every pass. A log can name any file, and name it again,
+so that another data set's rows would be read, or a person would count twice at the stated epsilon: so files are checked
+first (``_checked_files``). Errors of a library may quote values, and are not shown.
 """
 
 from __future__ import annotations
